@@ -17,6 +17,7 @@ from memglot.merging.records import (
     add_tags_and_places,
     conflicts_of,
     includes_value_of,
+    is_note,
     is_unchanged_by,
     merge_records,
 )
@@ -413,7 +414,8 @@ class Planner:
             if id(kept) in plan.pending and not self._by_clocks:
                 self._remember(plan, kept)
             add_tags_and_places(kept, *duplicates)
-            plan.other_fields += sum(not is_unchanged_by(kept, record) for record in duplicates)
+            # A note with the same text is written back as it was.
+            plan.other_fields += sum(not is_note(one) and not is_unchanged_by(kept, one) for one in duplicates)
             if id(kept) not in plan.pending and to_builtins(kept) != before:
                 conflicts = [to_builtins(conflict) for conflict in self._conflicts_of([kept.id])[kept.id]]
                 plan.extended.append(({**before, "conflicts": conflicts}, kept))

@@ -225,6 +225,11 @@ def _place_key(place: dict[str, Any]) -> bytes:
     return canonical([place.get("vault", ""), place.get("path")])
 
 
+def is_note(record: Record) -> bool:
+    """Return True if a record was read from a note, whose place is kept with its memory."""
+    return any(_has_path(record.extra.get(tool)) for tool in NOTE_TOOLS)
+
+
 def _has_path(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("path"), str)
 

@@ -25,12 +25,12 @@ from memglot.formats.base import (
 from memglot.formats.core.carry import KEY, Bundle, bundles, pack_found, take_slot
 from memglot.formats.core.encoding import BOM
 from memglot.formats.core.file_names import safe_name
-from memglot.formats.core.note_files import NoteFiles, digest_file
+from memglot.formats.core.note_files import NoteFiles, digest_file, is_note_path
 from memglot.formats.core.note_folder import open_note_folder
 from memglot.formats.core.note_layout import (
     NotePlace,
     first_vault,
-    has_note_values,
+    is_as_read,
     note_digest,
     note_slot,
     nul_positions,
@@ -171,35 +171,57 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         raise NeedsFolder("agentos-markdown", "standard output")
     space = options.space or target.path.resolve().name
     with open_note_folder(target, digest_file, plain=options.plain) as notes:
-        files = NoteFiles(notes, target.path)
+        writer = _FolderWriter(NoteFiles(notes, target.path, space), report, options, space)
         for bundle in bundles(items, notes, report):
-            _write_note(bundle, files, report, options, space)
-        files.finish()
+            writer.add(bundle)
+        writer.finish()
         report.proof = notes.finish("agentos-markdown", report)
 
 
-def _write_note(bundle: Bundle, files: NoteFiles, report: Report, options: WriteOptions, space: str) -> None:
-    record, attached, last = bundle
-    extra = {key: value for key, value in record.extra.items() if key not in (PLACE, BYTES_KEY)}
-    bare = msgspec.structs.replace(record, extra=extra)
-    places = places_of(record, PLACE, BYTES_KEY)
-    fallback, trace = _layout((bare, attached, last), report, options, space)
-    path = files.free(places[0].path if places else fallback, fallback, places[0].vault if places else "")
-    files.later(places[1:], record.content, fallback)
-    if places and path == places[0].path and is_unchanged(record):
-        slot = note_slot(record, {PLACE, TOOL}, BYTES_KEY)
-        slot = pack_found(slot, record, attached, report, options.plain)
-        files.put(path, places[0].data(record.content), slot)
-    else:
-        files.put(path, _text(trace, options).encode())
-        if options.dialect is None and trace.created_at is not None:
-            report.note(NOTE_TIMES)
+class _FolderWriter:
+    """Writes notes where they were read, then those of other memories."""
+
+    def __init__(self, files: NoteFiles, report: Report, options: WriteOptions, space: str) -> None:
+        self._files, self._report, self._options, self._space = files, report, options, space
+
+    def add(self, bundle: Bundle) -> None:
+        """Write the note of a memory that was one, or postpone it."""
+        record, attached, _ = bundle
+        own, others = places_of(record, PLACE, BYTES_KEY)
+        self._files.later(others, record.content)
+        path = self._files.keep(own.path, own.vault) if own is not None else None
+        if path is None:
+            place = own.path if own is not None and is_note_path(own.path) else ""
+            self._files.postponed.append(place, record, attached)
+        elif own is not None and is_unchanged(record):
+            slot = note_slot(record, {PLACE, TOOL}, BYTES_KEY)
+            slot = pack_found(slot, record, attached, self._report, self._options.plain)
+            self._files.put(path, own.data(record.content), slot)
+        else:
+            self._write(path, self._layout(record, attached)[1])
+
+    def finish(self) -> None:
+        """Write the notes that were postponed."""
+        self._files.put_places()
+        for path, record, attached in self._files.postponed:
+            default, trace = self._layout(record, attached)
+            self._write(self._files.make(path or default), trace)
+        self._files.close()
+
+    def _layout(self, record: Record, attached: list[Thing]) -> tuple[str, Trace]:
+        extra = {key: value for key, value in record.extra.items() if key not in (PLACE, BYTES_KEY)}
+        bare = msgspec.structs.replace(record, extra=extra)
+        return _layout((bare, attached, False), self._report, self._options, self._space)
+
+    def _write(self, path: str, trace: Trace) -> None:
+        self._files.put(path, _text(trace, self._options).encode())
+        if self._options.dialect is None and trace.created_at is not None:
+            self._report.note(NOTE_TIMES)
 
 
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
-    places = places_of(record, PLACE, BYTES_KEY)
-    return bool(places) and has_note_values(record, places, record.extra.get(TOOL))
+    return is_as_read(record, PLACE, BYTES_KEY, record.extra.get(TOOL))
 
 
 def _layout(bundle: Bundle, report: Report, options: WriteOptions, space: str) -> tuple[str, Trace]:

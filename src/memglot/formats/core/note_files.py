@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import unicodedata
+from base64 import b64decode, b64encode
+from collections.abc import Container, Iterator
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ from typing import Any
 import msgspec
 
 from memglot.disk import DiskList, DiskMap
+from memglot.formats.core.file_names import FileSystem, folded_path, safe_path
 from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace
+from memglot.formats.core.sidecar import decode_item, encode_item
+from memglot.model import Record, Thing
 
-# While a file is replaced, its temporary name is a little longer.
-_MAX_NAME_BYTES = 240
-_MAX_DEPTH = 40
+_EXTENSIONS = (".md", ".markdown")
 
 
 def digest_file(path: Path) -> str | None:
@@ -29,86 +29,128 @@ def digest_file(path: Path) -> str | None:
         return None
 
 
-class NoteFiles:
-    """Writes notes at the paths they ask for, or at similar ones if these are taken."""
+class BundleList:
+    """Memories on disk, each with a path and its attached items."""
 
-    def __init__(self, notes: NoteFolder, folder: Path) -> None:
-        self._notes = notes
+    def __init__(self) -> None:
+        self._bundles: DiskList[Any] = DiskList()
+
+    def append(self, path: str, record: Record, attached: list[Thing]) -> None:
+        """Add a memory."""
+        self._bundles.append([path, *(encode_item(item).decode() for item in (record, *attached))])
+
+    def __iter__(self) -> Iterator[tuple[str, Record, list[Thing]]]:
+        for path, *lines in self._bundles:
+            record, *attached = (decode_item(line.encode()) for line in lines)
+            assert isinstance(record, Record)
+            yield path, record, [item for item in attached if not isinstance(item, Record)]
+
+
+class NoteFiles:
+    """Writes notes at the paths where they were read, and others at paths that are made up when those are known."""
+
+    def __init__(self, notes: NoteFolder, folder: Path, vault: str) -> None:
+        self._notes, self._vault = notes, vault
         self._taken = DiskMap()
         self._folders: set[str] = set()
         self._later: DiskList[Any] = DiskList()
-        self._is_case_sensitive = _is_case_sensitive(folder)
+        self.postponed = BundleList()
+        """Memories that get a path when all notes that were read have theirs: that path, or a similar one."""
+        self._system = FileSystem(folder)
 
-    def free(self, path: str, fallback: str, vault: str = "") -> str:
-        """Reserve a free path: the one asked for, if it is valid on this system."""
-        path = path if is_valid_path(path) and not self._is_below_note(path) else fallback
-        stem, dot, extension = path.rpartition(".")
-        number = 1
-        while self._key(path) in self._taken or self._key(path) in self._folders:
-            number += 1
-            path = f"{stem} {number}{dot}{extension}"
-        self._taken[self._key(path)] = vault
-        parent = path.rpartition("/")[0]
-        while parent and self._key(parent) not in self._folders:
-            self._folders.add(self._key(parent))
-            parent = parent.rpartition("/")[0]
+    def keep(self, path: str, vault: str = "") -> str | None:
+        """Reserve the path where a note was read; `None` if it is taken, or if this system cannot hold it."""
+        key = self._system.key(path)
+        if (
+            not is_note_path(path)
+            or not self._system.can_hold(path)
+            or key in self._taken
+            or key in self._folders
+            or self._is_below(key)
+        ):
+            return None
+        self._reserve(path, vault)
         return path
 
-    def _key(self, path: str) -> str:
-        return path if self._is_case_sensitive else unicodedata.normalize("NFC", path).lower()
+    def make(self, path: str, vault: str = "") -> str:
+        """Reserve a path for a note without one: a similar one if it is taken on any system."""
+        *folders, name = safe_path(path).split("/")
+        place = ""
+        for folder in folders:
+            place = self._free(place + folder, "", self._taken) + "/"
+        stem, dot, extension = name.rpartition(".")
+        path = self._free(place + stem, dot + extension, self._taken, self._folders)
+        self._reserve(path, vault)
+        return path
 
-    def _is_below_note(self, path: str) -> bool:
+    def _free(self, stem: str, extension: str, *taken: Container[str]) -> str:
+        path, number = stem + extension, 1
+        while any(key in keys for key in (self._system.key(path), _folded(path)) for keys in taken):
+            number += 1
+            path = f"{stem} {number}{extension}"
+        return path
+
+    def _reserve(self, path: str, vault: str) -> None:
+        for key in (self._system.key(path), _folded(path)):
+            self._taken[key] = vault
+            parent = key.rpartition("/")[0]
+            while parent and parent not in self._folders:
+                self._folders.add(parent)
+                parent = parent.rpartition("/")[0]
+
+    def _is_below(self, key: str) -> bool:
         """Return True if a folder of the path is already the path of a note."""
-        parent = path.rpartition("/")[0]
+        parent = key.rpartition("/")[0]
         while parent:
-            if self._key(parent) in self._taken:
+            if parent in self._taken:
                 return True
             parent = parent.rpartition("/")[0]
         return False
 
-    def later(self, places: list[NotePlace], content: str, fallback: str) -> None:
-        """Write more notes with the same content after all memories have their paths."""
+    def later(self, places: list[NotePlace], content: str) -> None:
+        """Write more notes with the same content after all memories that were notes have their paths."""
         for place in places:
-            value = {"place": msgspec.to_builtins(place), "content": content, "fallback": fallback}
-            self._later.append(value)
+            self._later.append({"place": msgspec.to_builtins(place), "content": content})
 
-    def raw(self, place: NotePlace, data: bytes, fallback: str) -> None:
-        """Write a note that is not text, unless a memory has its path."""
-        if self._taken.get(self._key(place.path)) != place.vault:
-            self.put(self.free(place.path, fallback, place.vault), data, counts=False)
+    def raw(self, place: NotePlace, data: bytes) -> None:
+        """Write a note that is not text after all others, unless one of them has its path."""
+        self._later.append({"place": msgspec.to_builtins(place), "data": b64encode(data).decode()})
 
-    def finish(self) -> None:
+    def put_places(self) -> None:
         """Write the notes that were left for later, unless a memory has their path."""
+        homeless: DiskList[Any] = DiskList()
         for value in self._later:
             place = msgspec.convert(value["place"], NotePlace)
-            if self._taken.get(self._key(place.path)) == place.vault and place.vault:
+            if self._taken.get(self._system.key(place.path)) == place.vault and place.vault:
                 continue
-            path = self.free(place.path, value["fallback"], place.vault)
-            self.put(path, place.data(value["content"]), counts=False)
-        self._taken.close()
+            if (path := self.keep(place.path, place.vault)) is not None:
+                self._put_place(path, place, value)
+            else:
+                homeless.append(value)
+        for value in homeless:
+            place = msgspec.convert(value["place"], NotePlace)
+            self._put_place(self.make(place.path, place.vault), place, value)
+
+    def _put_place(self, path: str, place: NotePlace, value: dict[str, Any]) -> None:
+        data = b64decode(value["data"]) if "data" in value else place.data(value["content"])
+        slot = {"vault": place.vault} if "content" in value and place.vault not in ("", self._vault) else None
+        self.put(path, data, slot, counts=False)
 
     def put(self, path: str, text: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True) -> None:
         """Write a note at a free path."""
         self._notes.put(path, text, sha256(text).digest(), slot, counts=counts)
 
-
-def _is_case_sensitive(folder: Path) -> bool:
-    """Return True if file names are case-sensitive in a folder; try it out."""
-    place = folder.resolve()
-    while not place.is_dir():
-        place = place.parent
-    try:
-        with tempfile.NamedTemporaryFile(prefix=".mEmGlOt", dir=place) as file:
-            return not os.path.exists(os.path.join(place, os.path.basename(file.name).swapcase()))
-    except OSError:
-        return False
+    def close(self) -> None:
+        """Delete the files on disk."""
+        self._taken.close()
 
 
-def is_valid_path(path: str) -> bool:
-    """Return True if a path stays in its folder, is not hidden, and is valid on this system."""
+def _folded(path: str) -> str:
+    """Return the key of a path for systems that ignore case and normalization; it is never the key of another."""
+    return "\0" + folded_path(path)
+
+
+def is_note_path(path: str) -> bool:
+    """Return True if a path stays in its folder and is that of a note."""
     parts = path.split("/")
-    if "\0" in path or not path.lower().endswith((".md", ".markdown")) or not path.isprintable():
-        return False
-    if len(parts) > _MAX_DEPTH or os.name == "nt" and any(character in path for character in '\\:*?"<>|'):
-        return False
-    return all(part and not part.startswith(".") and len(part.encode()) <= _MAX_NAME_BYTES for part in parts)
+    return path.lower().endswith(_EXTENSIONS) and all(part and not part.startswith(".") for part in parts)

@@ -65,27 +65,30 @@ def note_digest(record: Record, own: Any = None) -> str:
     return digest.hexdigest()[:16]
 
 
-def places_of(record: Record, tool: str, bytes_key: str) -> list[NotePlace]:
-    """Return the notes of a memory, its own first; skip values that are not valid."""
+def places_of(record: Record, tool: str, bytes_key: str) -> tuple[NotePlace | None, list[NotePlace]]:
+    """Return the note of a memory, if it is one, and the other notes with its text; skip values that are not valid."""
     own = record.extra.get(tool)
     if not isinstance(own, dict):
-        return []
+        return None, []
     around = record.extra.get(bytes_key)
-    found = [{"path": own.get("path"), **(around if isinstance(around, dict) else {})}]
-    found += own["places"] if isinstance(own.get("places"), list) else []
-    places = []
-    for value in found:
-        try:
-            places.append(msgspec.convert(value, NotePlace))
-        except msgspec.ValidationError:
-            continue
-    return places
+    first = _place({**(around if isinstance(around, dict) else {}), "path": own.get("path")})
+    others = own["places"] if isinstance(own.get("places"), list) else []
+    return first, [place for value in others if (place := _place(value)) is not None]
 
 
-def has_note_values(record: Record, places: list[NotePlace], own: Any = None) -> bool:
-    """Return True if the memory still has the values of its first note."""
-    tags = {tag for place in places for tag in place.tags}
-    return bool(places[0].of) and places[0].of == note_digest(record, own) and set(record.tags) == tags
+def _place(value: Any) -> NotePlace | None:
+    try:
+        return msgspec.convert(value, NotePlace)
+    except msgspec.ValidationError:
+        return None
+
+
+def is_as_read(record: Record, tool: str, bytes_key: str, own: Any = None) -> bool:
+    """Return True if a memory still has the values of its note."""
+    first, others = places_of(record, tool, bytes_key)
+    if first is None or not first.of or first.of != note_digest(record, own):
+        return False
+    return set(record.tags) == {tag for place in (first, *others) for tag in place.tags}
 
 
 def first_vault(record: Record, bytes_key: str, vault: str) -> str:

@@ -76,19 +76,22 @@ class _Note:
     """Reads one note."""
 
     def __init__(self, path: str, source: Source, vault: str, options: ReadOptions) -> None:
-        self.path, self.vault = path, vault
+        carried = options.slots.get(path) if options.slots is not None else None
+        carried = carried if isinstance(carried, dict) else {}
+        # Another note of a memory has no other values to carry than its vault.
+        first = carried.get("vault")
+        self.path, self.vault = path, first if isinstance(first, str) else vault
         self._raw = source.whole()
         self._stored = source.as_stored(self._raw)
         self._mark = BOM.decode() if source.start else ""
         self._nul: list[int] = []
         self._encoding = source.encoding
-        carried = options.slots.get(path) if options.slots is not None else None
         self._front_tags: list[str] = []
         self._linked_front = False
         written = options.digests.get(path) if options.digests is not None else None
         self._is_written = written is not None and written == sha256(self._stored).hexdigest()
         self._is_edited = written is not None and not self._is_written
-        self._slots: list[dict[str, Any]] = [carried] if isinstance(carried, dict) else []
+        self._slots: list[dict[str, Any]] = [] if not carried or "vault" in carried else [carried]
 
     def items(self, link_index: LinkIndex, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
         """Yield the memory of the note and its attached items; add its names and links to the index."""

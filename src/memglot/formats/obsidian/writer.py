@@ -9,11 +9,9 @@ from typing import Any
 from memglot.disk import DiskList, DiskMap
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, pack_found
-from memglot.formats.core.file_names import safe_name
-from memglot.formats.core.note_files import NoteFiles
+from memglot.formats.core.note_files import BundleList, NoteFiles, is_note_path
 from memglot.formats.core.note_folder import NoteFolder
-from memglot.formats.core.note_layout import NotePlace, has_note_values, note_slot, places_of
-from memglot.formats.core.sidecar import decode_item, encode_item
+from memglot.formats.core.note_layout import NotePlace, is_as_read, note_slot, places_of
 from memglot.formats.core.trace import NOTE_TIMES, is_from_agentos, written_id
 from memglot.formats.obsidian.links import is_in_text
 from memglot.formats.obsidian.note import BYTES_KEY, TOOL, default_path, split_body
@@ -30,9 +28,9 @@ class VaultWriter:
 
     def __init__(self, notes: NoteFolder, folder: Path, vault: str, report: Report, options: WriteOptions) -> None:
         self._notes, self._vault, self._report, self._options = notes, vault, report, options
-        self._files = NoteFiles(notes, folder)
+        self._files = NoteFiles(notes, folder, vault)
         self._names = DiskMap()
-        self._waiting: DiskList[Any] = DiskList()
+        self._waiting = BundleList()
         self._bytes: DiskList[Any] = DiskList()
 
     def add_leftover(self, item: Item, report: Report) -> None:
@@ -45,40 +43,52 @@ class VaultWriter:
         self._notes.add_leftover(item, report)
 
     def add(self, bundle: Bundle) -> None:
-        """Write a memory's note, or postpone it."""
+        """Write the note of a memory that was one, or postpone it."""
         record, attached, _ = bundle
-        places = places_of(record, TOOL, BYTES_KEY)
-        fallback = default_path(record, written_id(record), self._options.dialect)
-        place = places[0] if places else NotePlace(path=fallback)
-        path = self._files.free(place.path, fallback, place.vault)
-        link = path.rpartition(".")[0] if places else path.rpartition("/")[2].rpartition(".")[0]
-        self._names[record.id] = [link, _description(record)]
-        self._files.later(places[1:], record.content, fallback)
+        own, others = places_of(record, TOOL, BYTES_KEY)
+        self._files.later(others, record.content)
+        path = self._files.keep(own.path, own.vault) if own is not None else None
+        if path is None:
+            fallback = default_path(record, written_id(record), self._options.dialect)
+            place = own.path if own is not None and is_note_path(own.path) else fallback
+            self._files.postponed.append(place, record, attached)
+            return
+        assert own is not None
+        self._name(record, path, path.rpartition(".")[0])
         fresh = [item for item in attached if isinstance(item, Relation) and not is_in_text(item)]
-        if places and path == places[0].path and not fresh and is_unchanged(record):
+        if not fresh and is_unchanged(record):
             rest: list[Thing] = [item for item in attached if not isinstance(item, Relation)]
             content = "" if is_empty(record) else record.content
             slot = note_slot(record, {TOOL, "agentos"}, BYTES_KEY)
             slot = pack_found(slot, record, rest, self._report, self._options.plain)
-            self._files.put(path, places[0].data(content), slot)
-        elif any(not relation.object.entity for relation in fresh):
-            lines = [encode_item(item).decode() for item in (record, *attached)]
-            self._waiting.append({"path": path, "lines": lines, "related": _related_before(places)})
+            self._files.put(path, own.data(content), slot)
         else:
-            self._write(path, record, attached, _related_before(places))
+            self._write(path, record, attached)
 
     def finish(self) -> None:
-        """Write the postponed notes."""
-        for value in self._waiting:
-            record, *attached = (decode_item(line.encode()) for line in value["lines"])
-            assert isinstance(record, Record)
-            things: list[Thing] = [item for item in attached if not isinstance(item, Record)]
-            self._write(value["path"], record, things, self._related(things, value["related"]))
+        """Write the notes that were postponed."""
         for value in self._bytes:
-            place = NotePlace(path=value["path"], vault=value["vault"])
-            self._files.raw(place, b64decode(value["data"]), f"{safe_name(value['path'])}.md")
-        self._files.finish()
+            self._files.raw(NotePlace(path=value["path"], vault=value["vault"]), b64decode(value["data"]))
+        self._files.put_places()
+        for path, record, attached in self._files.postponed:
+            path = self._files.make(path)
+            self._name(record, path, path.rpartition("/")[2].rpartition(".")[0])
+            self._write(path, record, attached)
+        for path, record, attached in self._waiting:
+            self._render(path, record, attached, self._related(attached, _related_before(record)))
+        self._files.close()
         self._names.close()
+
+    def _name(self, record: Record, path: str, link: str) -> None:
+        self._names[record.id] = [link, _description(record)]
+
+    def _write(self, path: str, record: Record, attached: list[Thing]) -> None:
+        """Write a note, or let it wait until the notes that it links to have names."""
+        fresh = (item for item in attached if isinstance(item, Relation) and not is_in_text(item))
+        if any(not relation.object.entity for relation in fresh):
+            self._waiting.append(path, record, attached)
+        else:
+            self._render(path, record, attached, _related_before(record))
 
     def _related(self, attached: list[Thing], before: str) -> str:
         """Return one line per related note, after the existing lines."""
@@ -90,7 +100,7 @@ class VaultWriter:
                     lines.append(f"- [[{found[0]}]]" + (f" — {found[1]}" if found[1] else ""))
         return "\n".join(dict.fromkeys(lines))
 
-    def _write(self, path: str, record: Record, attached: list[Thing], related: str) -> None:
+    def _render(self, path: str, record: Record, attached: list[Thing], related: str) -> None:
         layout = RenderOptions(path, self._vault, self._options.dialect, self._options.plain)
         text = render(record, attached, related, layout, self._report)
         self._files.put(path, text.encode())
@@ -98,16 +108,16 @@ class VaultWriter:
             self._report.note(NOTE_TIMES)
 
 
-def _related_before(places: list[NotePlace]) -> str:
+def _related_before(record: Record) -> str:
     """Return the lines of related notes that a person wrote below a note that is rendered again."""
-    tail = places[0].tail.replace("\r\n", "\n").removesuffix("\n") if places else ""
+    own, _ = places_of(record, TOOL, BYTES_KEY)
+    tail = own.tail.replace("\r\n", "\n").removesuffix("\n") if own is not None else ""
     return split_body("x" + tail, [], ["related"]).related
 
 
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
-    places = places_of(record, TOOL, BYTES_KEY)
-    return bool(places) and has_note_values(record, places, own_state(record))
+    return is_as_read(record, TOOL, BYTES_KEY, own_state(record))
 
 
 def _description(record: Record) -> str:
