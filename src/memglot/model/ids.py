@@ -8,6 +8,7 @@ from hashlib import sha256
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _COUNTER_BITS = 30
 _RANDOM_BITS = 74 - _COUNTER_BITS
+_NO_TIME = "00000000-0000"
 _LOW_BITS = (1 << 62) - 1
 
 
@@ -54,4 +55,5 @@ class Minter:
 def _compose(milliseconds: int, free: int) -> str:
     """Compose a UUIDv7 of 48 bits of time and 74 free bits."""
     low = f"{0x7 << 76 | (free >> 62) << 64 | 0b10 << 62 | free & _LOW_BITS:020x}"
-    return f"{milliseconds >> 16:08x}-{milliseconds & 0xFFFF:04x}-{low[:4]}-{low[4:8]}-{low[8:]}"
+    start = f"{milliseconds >> 16:08x}-{milliseconds & 0xFFFF:04x}" if milliseconds else _NO_TIME
+    return f"{start}-{low[:4]}-{low[4:8]}-{low[8:]}"

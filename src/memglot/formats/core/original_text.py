@@ -17,6 +17,8 @@ def repair_content(record: Record, tool: str) -> None:
 
     Raise `BadRecord` if there are too many of them.
     """
+    if record.content.isascii() and "\0" not in record.content:
+        return
     unstorable = record.content.count("\0") + len(_SURROGATES.findall(record.content))
     if unstorable > _MAX_REPLACED:
         raise BadRecord(

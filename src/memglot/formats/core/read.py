@@ -85,7 +85,7 @@ def _checked(items: Iterable[Item], report: SourceReport) -> Iterator[Read]:
     for number, item in enumerate(items):
         if not number % _AT_ONCE:
             report.check_density(number)
-        is_record = isinstance(item, Record)
+        is_record = type(item) is Record
         try:
             check_item(item)
         except BadRecord as error:

@@ -171,7 +171,7 @@ class LineCounter:
         if what not in self._seen:
             self._seen[what] = DiskMap()
         seen = self._seen[what]
-        number = int(seen.get(key, 0)) + 1
+        number: int = seen.get(key, 0) + 1
         seen[key] = number
         return number
 
@@ -219,7 +219,8 @@ def check_line(line: dict[str, Any]) -> None:
             raise wrong_type(key, "text", type_name(line[key]))
     if is_entity and not isinstance(line["observations"], list):
         raise wrong_type("observations", "a list of text", type_name(line["observations"]))
-    check_value(_more(line, known), "another key")
+    if len(line) > len(known):
+        check_value(_more(line, known), "another key")
 
 
 def can_be_memory(line: dict[str, Any]) -> bool:
@@ -292,14 +293,17 @@ def _unknown_keys(own: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]
 
 
 def _more(line: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    if len(line) == len(known):
+        # A checked line has all known keys.
+        return {}
     more = {key: value for key, value in line.items() if key not in known}
     return {MORE: more} if more else {}
 
 
 def _own_keys(line: dict[str, Any], number: int) -> dict[str, Any]:
     own = _more(line, _ENTITY)
-    if empty := [position for position, text in enumerate(line["observations"]) if text == ""]:
-        own[EMPTY] = empty
+    if "" in line["observations"]:
+        own[EMPTY] = [position for position, text in enumerate(line["observations"]) if text == ""]
     if number > 1:
         own[NUMBER] = number
     return {TOOL: own} if own else {}

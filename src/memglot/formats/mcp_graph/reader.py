@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,7 +73,8 @@ class _GraphReader:
             yield self._apply_fields(self.counter.relation(line), slot.relation)
         else:
             yield from self._entity(line, slot)
-        yield from self._add_items(slot)
+        if slot.also:
+            yield from self._add_items(slot)
         if slot.end is not None:
             self._report.inputs.proof = slot.end
 
@@ -144,7 +144,7 @@ class _GraphReader:
     def _observations(
         self, found: list[Any], start: int, named_line: NamedLine, end: Endpoint, slot: LineSlot
     ) -> Iterator[Item]:
-        numbers: Counter[str] = Counter()
+        numbers: dict[str, int] = {}
         for position, text in enumerate(found[start:], start):
             if text == "":
                 # A memory cannot be empty: the entity keeps the positions of empty observations.
@@ -153,9 +153,13 @@ class _GraphReader:
                 self._report.failed_record(wrong_type(f"observations[{position}]", "text", type_name(text)))
                 continue
             stored, _ = repair_text(text)
-            numbers[stored] += 1
-            record = named_line.fact(text, numbers[stored])
-            key = slot_key(stored, numbers[stored]) if slot.observations or slot.about else ""
+            number = numbers[stored] = numbers.get(stored, 0) + 1
+            record = named_line.fact(text, number)
+            if not slot.observations and not slot.about:
+                yield record
+                yield named_line.about(record, end, position)
+                continue
+            key = slot_key(stored, number)
             attached = None
             if carried := slot.observations.get(key):
                 attached = take_slot({KEY: carried}, record, self._report)

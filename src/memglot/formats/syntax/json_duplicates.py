@@ -12,7 +12,8 @@ END_OF_KEY = b'":'
 def note_duplicate_keys(raw: bytes, value: Any, report: SourceReport) -> None:
     """Add a note if an object in a text has a key twice; `value` is the decoded text."""
     # Counting clears nearly every text: it has as many ends of keys as keys, unless a string contains one.
-    if raw.count(END_OF_KEY) != _count_keys(value):
+    found = raw.count(END_OF_KEY)
+    if found != len(value) and found != _count_keys(value):
         _note_if_duplicates(raw, report)
 
 
