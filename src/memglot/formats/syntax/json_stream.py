@@ -195,6 +195,8 @@ def _values(values: JsonSplitter, report: SourceReport) -> Iterator[tuple[bytes,
 
 def check_structure(raw: bytes) -> None:
     """Raise `BadRecord` for a value that is nested too deeply or has too many values; counting clears nearly all."""
+    if len(raw) <= MAX_DEPTH:
+        return
     if has_too_many_values(raw):
         raise too_many_values(MAX_VALUES)
     if is_deeper(raw, MAX_DEPTH):
