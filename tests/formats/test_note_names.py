@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,3 +160,17 @@ def test_a_system_is_tried_out(tmp_path: Path) -> None:
         not system.can_hold("x" * 300 + ".md") and not system.can_hold(".hidden.md") and not system.can_hold("a//b.md")
     )
     assert system.can_hold("\u0645\u06cc\u200c\u062e.md") and list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_trial_leaves_nothing_that_the_next_one_does_not_remove(tmp_path: Path) -> None:
+    script = """
+import os, signal, sys
+from pathlib import Path
+os.unlink = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from memglot.formats.core.file_names import FileSystem
+FileSystem(Path(sys.argv[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", script, str(tmp_path)]).returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) != []
+    FileSystem(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,8 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
+from memglot.files import temporary_folder
+
 _UNSAFE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
 # Windows ignores spaces at the end of these, and takes superscripts for digits.
 _RESERVED = re.compile(
@@ -48,8 +50,8 @@ class FileSystem:
         place = folder.resolve()
         while not place.is_dir():
             place = place.parent
-        self._is_exact = _tells_apart(place)
-        self._has_windows_names = os.name == "nt" or not _can_hold(place, '.memglot-\\:*?"<>|\t', ". ")
+        self._is_exact, has_any_names = _try_names(place)
+        self._has_windows_names = os.name == "nt" or not has_any_names
         self._max_bytes = _limit(place, "PC_NAME_MAX", 255)
         longest = _limit(place, "PC_PATH_MAX", 259 if os.name == "nt" else 1024)
         self._max_path = longest - len(os.fsencode(folder.absolute())) - _TEMPORARY_BYTES - 2
@@ -71,6 +73,18 @@ class FileSystem:
 
 def _is_valid_on_windows(name: str) -> bool:
     return not (_NOT_ON_WINDOWS.search(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")))
+
+
+def _try_names(place: Path) -> tuple[bool, bool]:
+    """Return whether names that differ are different files there, and whether files can have names with any character.
+
+    The names are tried in a temporary folder, which others remove if this process is killed.
+    """
+    try:
+        with temporary_folder(place) as folder:
+            return _tells_apart(folder), _can_hold(folder, '.memglot-\\:*?"<>|\t', ". ")
+    except OSError:
+        return False, False
 
 
 def _tells_apart(folder: Path) -> bool:
