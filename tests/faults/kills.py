@@ -14,6 +14,7 @@ from machine import Event, Fault, Kind, Machine, Outcome, copy_tree, events
 
 INTERNAL = 70
 _TEMPORARY = ("-wal", "-shm")
+_DECISIVE = (Kind.SYNC, Kind.RENAME, Kind.LINK, Kind.UNLINK)
 
 
 @dataclass
@@ -32,6 +33,11 @@ class Prepared:
     def boundaries(self) -> list[int]:
         """Numbers of the calls other than writes: each sync, rename, removal and creation."""
         return [number for number, event in enumerate(self.events) if event.kind is not Kind.WRITE]
+
+    @property
+    def commits(self) -> set[int]:
+        """Numbers of the calls that decide what is left after a kill: each sync, rename, link and removal."""
+        return {number for number, event in enumerate(self.events) if event.kind in _DECISIVE}
 
     def chosen(self, count: int, seed: int) -> list[int]:
         """Return numbers of calls to disturb: boundaries first, then writes, at random."""
