@@ -66,6 +66,8 @@ def _environment(folder: Path) -> dict[str, str]:
         "USER": "ann",
         "TMPDIR": str(folder),
         "LC_ALL": "C.UTF-8",
+        # The source that the tests use, if that is not the installed one.
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
         **{f"GIT_{who}_{what}": "ann@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     }
 

@@ -38,6 +38,8 @@ def run(script: Path, home: Path) -> subprocess.CompletedProcess[str]:
         "XDG_DATA_HOME": str(home / ".local/share"),
         "XDG_CACHE_HOME": str(home / ".cache"),
         "XDG_STATE_HOME": str(home / ".local/state"),
+        # The source that the tests use, if that is not the installed one.
+        **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
         "TMPDIR": str(temporary),
         "USER": "ann",
         "LC_ALL": "C.UTF-8",
