@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -38,6 +39,20 @@ def test_a_second_init_changes_nothing(tmp_path: Path) -> None:
     assert (answer["data"]["created"], answer["data"]["files_created"]) == (False, [])
     assert [target["status"] for target in answer["data"]["agent_guidance"]["targets"]] == ["unchanged", "unchanged"]
     assert everything(root) == before
+
+
+def test_a_second_init_removes_the_lock_of_a_killed_one(tmp_path: Path) -> None:
+    root = new_project(tmp_path)
+    before = everything(root)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    lock = root / ".memory/.lock"
+    lock.write_text(json.dumps({"created_at": "", "operation": "init", "pid": ended.pid}))
+    assert do(root, init)["ok"]
+    assert everything(root) == before
+    # A live owner is not disturbed.
+    lock.write_text(json.dumps({"created_at": "", "operation": "save", "pid": os.getpid()}))
+    assert do(root, init)["ok"] and lock.exists()
 
 
 def test_init_creates_the_documented_files(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from memglot.project.storage.hashes import body_hash, local_time, node_hash, sta
 from memglot.project.storage.ids import project_name, project_slug
 from memglot.project.storage.journal import change_files, finish_change
 from memglot.project.storage.layout import Layout
-from memglot.project.storage.lock import locked
+from memglot.project.storage.lock import is_abandoned, locked
 from memglot.project.storage.markdown import lines_of
-from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED
+from memglot.project.storage.paths import ATTRIBUTES, BACKUPS, CONFIG, EVENTS, FOLDER, GIT_RULES, IGNORED, LOCK
 from memglot.project.storage.schemas import NAMES, has_folders, make_folders, missing_schemas, schema_of, schema_path
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 from memglot.settings import export_time
@@ -46,7 +46,8 @@ def init(project: Project, *, dry_run: bool = False, guidance: bool = True, forc
     files |= _schemas(project, is_cleared)
     if not exists and not is_cleared:
         _refuse_partial_store(project, files)
-    if not dry_run and (files or not has_folders(project.folder)):
+    is_incomplete = files or not has_folders(project.folder) or is_abandoned(project.folder / LOCK)
+    if not dry_run and is_incomplete:
         _create(project, files)
     ignored = project.git is not None and _ignore(project, dry_run=dry_run)
     built, map_text = False, None

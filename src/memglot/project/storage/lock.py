@@ -95,7 +95,7 @@ def _claim(path: Path, shown: str, operation: str) -> bool:
     """Create the lock file and return True, or False if there is one; remove that of a dead owner first."""
     owner = {"created_at": local_time(export_time()), "operation": operation, "pid": os.getpid()}
     try:
-        if path.exists() and _is_abandoned(path):
+        if path.exists() and is_abandoned(path):
             path.unlink(missing_ok=True)
         _create(path, stable_json(owner))
     except FileExistsError:
@@ -124,8 +124,8 @@ def _create(path: Path, content: bytes) -> None:
         out.write(content)
 
 
-def _is_abandoned(path: Path) -> bool:
-    """Return True if the owner of a lock is dead."""
+def is_abandoned(path: Path) -> bool:
+    """Return True if there is a lock file whose owner is dead."""
     owner = _owner(path)
     pid = owner.get("pid") if owner else None
     if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0:
