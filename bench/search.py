@@ -99,13 +99,15 @@ def embedded(texts: list[str]) -> int:
 
 
 def cut(texts: list[str]) -> int:
-    """Return how many texts per second of CPU the tokenizers library splits into words: the bare baseline."""
-    from tokenizers.pre_tokenizers import BertPreTokenizer
+    """Return how many texts per second of CPU the tokenizer splits into wordpieces: the bare baseline."""
+    from kitoken import Kitoken
 
-    cutter = BertPreTokenizer()
+    import memglot.embed
+
+    tokenizer = Kitoken(Path(memglot.embed.__file__).with_name("tokenizer.bin").read_bytes())
     start = time.process_time()
     for text in texts:
-        cutter.pre_tokenize_str(text)
+        tokenizer.encode(text)
     return round(len(texts) / (time.process_time() - start))
 
 

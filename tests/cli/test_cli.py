@@ -148,17 +148,26 @@ def test_json_stays_complete_with_many_errors_and_ids(tmp_path: Path) -> None:
     assert value["errors"][0] == {"source": str(source), "item": 2, "line": 2, "error": "`content` is empty"}
 
 
-def test_a_progress_bar_shows_after_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_bar_shows_after_a_second(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from memglot.cli import progress
 
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
     shown = Progress()
     shown.source, shown.read = "notes.json", 12_000
     with progress.Bar("importing") as bar:
         bar.show(shown)
-        task = bar._progress.tasks[0]
-        assert task.fields["count"] == "12,000"
-        assert "notes.json" in task.description
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    with progress.Bar("importing") as bar:
+        bar.show(shown)
+    with progress.Bar("moving") as bar:
+        bar.count(3, 12)
+        bar.count(12, 12)
+    seen = capsys.readouterr().err
+    assert "importing notes.json: 12,000 memories 00:00" in seen
+    assert "moving: 3 of 12 memories   0%|" in seen
+    assert seen.endswith("\r")
 
 
 def test_completion_knows_commands_and_formats() -> None:

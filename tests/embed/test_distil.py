@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import re
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import memglot.embed
+from memglot.embed.pieces import prepare
 from memglot.embed.table import TableEmbedder
 
+TABLE = Path(memglot.embed.__file__).with_name("table.bin")
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
@@ -50,8 +54,18 @@ def test_punctuation_and_letters_of_other_scripts_carry_no_meaning(piece: str) -
 def test_the_built_in_table_has_no_piece_without_meaning() -> None:
     from distil import carries_meaning
 
-    pieces = TableEmbedder.built_in()._pieces._tokenizer.get_vocab()
-    assert [piece for piece in pieces if not carries_meaning(piece)] == ["[UNK]"]
+    assert [piece for piece in _vocabulary() if not carries_meaning(piece)] == []
+
+
+def _vocabulary() -> list[str]:
+    """Return the wordpieces in the built-in table."""
+    stored = TABLE.read_bytes()
+    _, _, of_name, of_pieces = struct.unpack_from("<4I", stored, 8)
+    return stored[24 + of_name : 24 + of_name + of_pieces].decode().split("\n")
+
+
+def test_the_tokenizer_in_the_package_has_the_pieces_of_the_table() -> None:
+    assert TABLE.with_name("tokenizer.bin").read_bytes() == prepare(_vocabulary())
 
 
 def test_patterns_are_filled_the_same_each_time() -> None:

@@ -37,7 +37,7 @@ def embedder(name: str | None = None) -> Embedder:
 
 @cache
 def _built_in() -> Embedder:
-    """Load the table; importing NumPy and tokenizers takes a while, so it happens here."""
+    """Load the table; importing NumPy and the tokenizer takes a while, so it happens here."""
     from memglot.embed.table import TableEmbedder
 
     return TableEmbedder.built_in()

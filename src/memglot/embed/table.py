@@ -27,23 +27,25 @@ _BATCH = 64  # The rows of more texts at once fall out of the processor's cache.
 class TableEmbedder:
     """A table of wordpieces; see `memglot.embed.Embedder` for its methods."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, tokenizer: Path | None = None) -> None:
         try:
+            prepared = tokenizer.read_bytes() if tokenizer else None
             with path.open("rb") as file:
                 # Mapped, not read: a query touches a few rows, and processes share them.
                 stored = mmap(file.fileno(), 0, access=ACCESS_READ)
             if stored[: len(MAGIC)] != MAGIC:
                 raise _damaged_table(str(path))
-            self._read(stored)
+            self._read(stored, prepared)
         except (OSError, ValueError, struct.error):
             raise _damaged_table(str(path)) from None
 
     @classmethod
     def built_in(cls) -> TableEmbedder:
         """Return the table that is part of the package."""
-        return cls(Path(__file__).with_name("table.bin"))
+        table = Path(__file__).with_name("table.bin")
+        return cls(table, table.with_name("tokenizer.bin"))
 
-    def _read(self, stored: mmap) -> None:
+    def _read(self, stored: mmap, prepared: bytes | None) -> None:
         """Read the parts of the file: lengths, name, pieces, then at the next multiple of 64 scales and rows."""
         count, width, of_name, of_pieces = _LENGTHS.unpack_from(stored, len(MAGIC))
         start = len(MAGIC) + _LENGTHS.size
@@ -53,7 +55,7 @@ class TableEmbedder:
         self.dimensions = width
         self._scales = np.frombuffer(stored, "<f4", count, scales)
         self._rows = np.frombuffer(stored, np.int8, count * width, scales + 4 * count).reshape(count, width)
-        self._pieces = WordPieces(pieces)
+        self._pieces = WordPieces(pieces, prepared)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; only the first 8,192 characters of a text count."""
