@@ -9,7 +9,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from memglot.arguments import (
-    EDITABLE_FIELDS,
     check_choice,
     check_whole_number,
     make_filter,
@@ -18,11 +17,12 @@ from memglot.arguments import (
     parse_size,
     without_conversations,
 )
-from memglot.editing import entities, identity, links, memory, scopes, supersede, tree
-from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError
+from memglot.editing import entities, identity, links, memory, scopes, supersede, tags, tree
+from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError, UsageError
 from memglot.model import DEFAULT_SCOPE, Document, Entity, Record, Relation, Supersession
 from memglot.report import Report, ShowProgress
 from memglot.search import run as searching
+from memglot.search.parse import parse_filter
 from memglot.search.results import Results
 from memglot.search.semantic import EmbedResult, SemanticIndex
 from memglot.settings import Passphrase
@@ -172,19 +172,43 @@ class Memory(Upkeep):
         """Return the number of memories that match the filters of `list`."""
         return self.store.records.count(make_filter(**filters))
 
-    def update(self, id: str, **changes: Any) -> Record:
+    def update(
+        self, id: str, *, add_tags: Sequence[str] = (), remove_tags: Sequence[str] = (), **changes: Any
+    ) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
-        if "tags" in changes:
-            changes["tags"] = make_tags(changes["tags"])
-        if "temporal" in changes:
-            changes["temporal"] = make_temporal(changes["temporal"])
-        for field in changes:
-            check_choice("field", field, EDITABLE_FIELDS)
+        wanted = tags.make_changes(changes, add_tags, remove_tags)
         with self.store.writing():
-            record = memory.update(self.store, id, changes)
+            record = memory.get(self.store, id)
+            record = memory.update(self.store, record.id, wanted.of(record))
             self.meaning.embed_new([record.id])
         self.mirror_conflicts(record.id)
         return record
+
+    def update_many(
+        self,
+        *ids: str,
+        where: str | None = None,
+        changes: dict[str, Any] | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        **filters: Any,
+    ) -> int:
+        """Change fields of the memories with these ids, or of all that match the filters of `list`.
+
+        Return the number of memories that differ afterwards. `changes` has the fields of `update`, such as
+        `{"tree": "archive"}`; `where` has filters as in a search, such as `tag:old -tag:kept before:2024`. Large
+        numbers are changed in batches; after an interruption, the same call changes the rest.
+        """
+        wanted = tags.make_changes(dict(changes or {}), add_tags, remove_tags)
+        if ids and (filters or where is not None):
+            raise UsageError("ids cannot be combined with filters", "give ids, or filters")
+        filter = make_filter(**filters)
+        selected = ids or (filter if where is None else parse_filter(where, filter))
+        count = tags.update_many(self.store, selected, wanted, dry_run=dry_run, progress=progress)
+        self.mirror_conflicts()
+        return count
 
     def delete(self, *ids: str, reason: str = "") -> Sequence[str]:
         """Delete memories and return their ids; `undelete` restores one."""
@@ -254,6 +278,18 @@ class Memory(Upkeep):
         `model` names another embedder, whose vectors replace all others.
         """
         return self.meaning.embed(model, again=again, progress=progress)
+
+    def tags(self, **filters: Any) -> Sequence[tags.TagCount]:
+        """Return all tags with the number of their memories, the most common first; takes the filters of `list`."""
+        return tags.count_tags(self.store, make_filter(**filters))
+
+    def rename_tag(
+        self, old: str, new: str, *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Rename a tag in all memories that have it and return their number; `new` may be a tag that exists."""
+        count = tags.rename_tag(self.store, old, new, dry_run=dry_run, progress=progress)
+        self.mirror_conflicts()
+        return count
 
     def tree(self, path: str = "", *, depth: int | None = None) -> Sequence[tree.Branch]:
         """Return the tree at and below a path, with counts."""

@@ -62,6 +62,7 @@ SHOWN: dict[str, Calls] = {
     "search": [["search", "evil"], ["search", "evil", "--budget", "500"], ["search", HOSTILE + "("]],
     "stats": [["stats"]],
     "sync export": [["sync", "export", "--plaintext"], ["sync", "export", f"--out={NAME}"]],
+    "tags rename": [["tags"], ["tags", "rename", HOSTILE, "x"]],
     "verify": [["verify", NAME + ".json"]],
     "mcp install": [["mcp", "install", "cursor", "--project", "--root", NAME + "-folder", "--dry-run"]],
     "mcp uninstall": [["mcp", "uninstall", "cursor", "--name", HOSTILE]],

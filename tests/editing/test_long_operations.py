@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,20 @@ def test_a_memory_that_changed_meanwhile_is_left_alone(large: Memory, path: Path
 
     assert large.move("work", "old", progress=change) == COUNT - 2
     assert large.get(kept[0]).tree == "mine" and counts(large)["old"] == COUNT - 2
+
+
+def test_an_interrupted_update_is_finished_by_the_same_call(large: Memory) -> None:
+    def update(**options: Any) -> int:
+        return large.update_many(where="tree:work", add_tags=["done"], changes={"status": "stale"}, **options)
+
+    with pytest.raises(Interrupted):
+        update(progress=stop_after(2))
+    some = large.count(tags="done")
+    assert 0 < some < COUNT and large.doctor().problems == []
+    assert update(dry_run=True) == COUNT - some
+    assert update() == COUNT - some
+    assert update() == 0
+    assert large.count(tags="done", status="stale") == COUNT and large.audit_verify()["ok"]
 
 
 def test_memories_that_move_below_the_source_again_are_moved_once(memory: Memory) -> None:

@@ -235,15 +235,22 @@ CASES = (
             ["delete", IDS[7]],
         ),
     ),
+    Case(
+        "tags rename",
+        ["tags", "rename", "x", "y"],
+        setup=(*BASE, ["update", *IDS[:30], "--add-tag", "x"]),
+        codes=(0, 1),
+    ),
     Case("undelete", ["undelete", IDS[2]], setup=(*BASE, ["delete", IDS[2]]), codes=(0, 2)),
     Case("undelete a branch", ["undelete", "--tree", "work"], setup=(*BASE, ["delete-tree", "work.part1"])),
     Case("undo", ["undo", "last"], setup=(*BASE, ["import", "many.ndjson"])),
     Case("unlink", ["unlink", IDS[0], "supports", IDS[1]], codes=(0, 2)),
     Case("update", ["update", IDS[0], "--content", "New text"]),
+    Case("update --where", ["update", "--where", "tree:work", "--add-tag", "x", "--yes"]),
 )
 READING = {
     "audit", "chain", "completion", "diff", "entities", "formats", "get", "history", "imports", "list", "relations",
-    "search", "serve", "stats", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
+    "search", "serve", "stats", "tags", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
     "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
 }  # fmt: skip
 """Commands that write nothing, or no more than a cache."""

@@ -461,7 +461,8 @@ class Tool:
 
 
 def edit(memory: Memory, field: str, value: str) -> None:
-    memory.update(ID, **{field: {"m": value} if field == "meta" else value})
+    changes: dict[str, Any] = {field: {"m": value} if field == "meta" else value}
+    memory.update(ID, **changes)
 
 
 def value_of(record: Record, field: str) -> str:

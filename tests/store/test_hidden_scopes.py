@@ -63,7 +63,7 @@ def test_a_hidden_memory_is_not_changed(view: Memory, store: Path) -> None:
         assert [(record.id, record.tree) for record in whole.list()] == [(SECRET, "work.pay")]
 
 
-def remote(tmp_path: Path, **fields: object) -> Path:
+def remote(tmp_path: Path, **fields: Any) -> Path:
     """Write a memories.json of another machine that names the secret by its id."""
     with Memory.open(":memory:") as other:
         other.add("guessed", id=SECRET, scope="user")

@@ -218,6 +218,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "sync_import": [lambda view, out: view.sync_import(out.parent / "in" / "memories.json")],
     "tree": [lambda view, _: view.tree()],
+    "tags": [lambda view, _: view.tags()],
+    "rename_tag": [lambda view, _: (view.update(OPEN, add_tags=["mine"]), view.rename_tag("mine", "z"))],
+    "update_many": [
+        lambda view, _: view.update_many(changes={"status": "stale"}),
+        lambda view, _: view.update_many(where="tree:work", add_tags=["x"], dry_run=True),
+    ],
     "deleted": [lambda view, _: view.deleted(), lambda view, _: view.deleted(tree="work", limit=1)],
     "undelete_many": [lambda view, _: (view.delete(OPEN), view.undelete_many(since="2000"))],
     "undelete": [lambda view, _: (view.delete(OPEN), view.undelete(OPEN))],
@@ -247,6 +253,7 @@ BY_ID: dict[str, Callable[[Memory, str], Any]] = {
     "undelete_many": lambda view, id: view.undelete_many(id),
     "unlink": lambda view, id: view.unlink(OPEN, "related_to", id),
     "update": lambda view, id: view.update(id, content="mine"),
+    "update_many": lambda view, id: view.update_many(OPEN, id, add_tags=["mine"]),
     "mirror_conflicts": lambda view, id: view.mirror_conflicts(id),
 }
 
@@ -318,6 +325,7 @@ COUNTED: dict[str, Callable[[Memory], Any]] = {
     "search": lambda view: [view.search(text).total for text in ("office", "salary", "tree:work")],
     "stats": lambda view: {key: value for key, value in view.stats().items() if key not in ("store", "bytes")},
     "tree": lambda view: view.tree(),
+    "tags": lambda view: list(view.tags()),
 }
 
 

@@ -14,6 +14,7 @@ from memglot.cli.session import Session, command
     examples="""
     eval "$(memglot completion bash)"
     """,
+    help_alone=True,
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(session: Session, shell: str) -> None:

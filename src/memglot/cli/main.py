@@ -53,15 +53,16 @@ COMMANDS: dict[str, str] = {
     "stats": "Show statistics about the store.",
     "supersede": "Mark a memory as superseded by a newer one.",
     "sync": "Exchange memories.json with other machines, memoryd and mcp-memory-service.",
+    "tags": "List tags with the number of their memories, or rename a tag.",
     "tree": "Show the tree of memories with counts.",
     "undelete": "Restore deleted memories.",
     "undo": "Undo an import.",
     "unlink": "Remove a relation between two memories or entities.",
-    "update": "Change fields of a memory.",
+    "update": "Change fields of memories.",
     "verify": "Verify that an export or a store is complete and unaltered.",
 }
 GROUPS: dict[str, str] = {
-    "Everyday": "add search list get edit update delete undelete undo tree move copy delete-tree history",
+    "Everyday": "add search list get edit update delete undelete undo tree tags move copy delete-tree history",
     "Exchange": "import imports export convert sync diff verify conflicts formats",
     "Agents": "mcp embed identity scope serve",
     "Projects": "repo",

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.editing.short_ids import fits, matching_ids
-from memglot.errors import NotFound
+from memglot.errors import Ambiguous, NotFound
 from memglot.merging.memory_state import AFTER_DELETION, parse_revision
 from memglot.model import Conflict, Event, Record
 from memglot.store.contract import Import, Revision, Store
@@ -34,7 +34,9 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     present = store.records.get([id])
     if not found and not present:
         matches = matching_ids(store, id)
-        if len(matches) != 1:
+        if len(matches) > 1:
+            raise Ambiguous(id, matches)
+        if not matches:
             raise NotFound("memory", id)
         return history(store, matches[0])
     id = found[0].key if found else present[0].id

@@ -96,7 +96,7 @@ def update_all(
     conflicts = _conflicts(store, [record for record, _ in edits])
     found, replaced = [], []
     for record, changes in edits:
-        after, changed = _edited(record, changes)
+        after, changed = edited(record, changes)
         found.append(after)
         if not changed and resolves is None:
             continue
@@ -127,7 +127,7 @@ def _conflicts(store: Store, records: Sequence[Record]) -> dict[str, list[Confli
     return found
 
 
-def _edited(record: Record, changes: dict[str, Any]) -> tuple[Record, list[str]]:
+def edited(record: Record, changes: dict[str, Any]) -> tuple[Record, list[str]]:
     """Return a record with changes, and the names of the fields that differ."""
     after = msgspec.structs.replace(record, **changes)
     check_types(after)

@@ -78,6 +78,17 @@ def parse_query(
     return ParsedQuery(query=query, filter=chosen, text=" ".join([plain, *reader.phrases]).strip())
 
 
+def parse_filter(text: str, filter: Filter = Filter()) -> Filter:
+    """Return the filter of a query that has operators only, such as `tag:x -tag:y before:2024`."""
+    parsed = parse_query(text, filter) if text.strip() else None
+    if parsed is None or parsed.query != Query():
+        raise UsageError(
+            f"`{shorten(text)}` is not a filter, because it has words" if parsed else "the filter is empty",
+            "write filters such as `tag:x -tag:y tree:a.b kind:x scope:x status:x before:2024-05 after:7d`",
+        )
+    return parsed.filter
+
+
 class _Reader:
     """Sorts the parts of a query."""
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from memglot.store.hidden import HiddenScopes
 
 ThingT = TypeVar("ThingT", bound=Thing)
+Counted = Literal["tree", "scope", "kind", "tag"]
+"""What memories are counted by."""
 ContentKey = tuple[bytes, str, str]
 """Hash of the content, kind and scope: equal for memories that formats without ids treat as the same."""
 
@@ -215,8 +217,8 @@ class Records(Protocol):
     def count(self, filter: Filter = ...) -> int:
         """Return the number of records that match a filter."""
 
-    def count_by(self, field: Literal["tree", "scope"], filter: Filter = ...) -> Iterator[tuple[str, int]]:
-        """Yield each tree path or scope that has records, with their number, in order."""
+    def count_by(self, field: Counted, filter: Filter = ...) -> Iterator[tuple[str, int]]:
+        """Yield each tree path, scope, kind or tag that has records, with their number, in order."""
 
 
 class Things(Protocol):

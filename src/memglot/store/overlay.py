@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from memglot.model import Event, Record, Thing, Tombstone
 from memglot.store.contract import (
     Base,
     ContentKey,
+    Counted,
     History,
     Import,
     RecordOrigin,
@@ -187,7 +188,7 @@ class OverlayRecords:
         """Return the number of records in the real store."""
         return self._real.count(filter)
 
-    def count_by(self, field: Literal["tree", "scope"], filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+    def count_by(self, field: Counted, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
         """Yield the counts of the real store."""
         return self._real.count_by(field, filter)
 

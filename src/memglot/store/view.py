@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, islice
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,7 @@ from memglot.settings import BATCH_SIZE
 from memglot.store.contract import (
     Base,
     ContentKey,
+    Counted,
     History,
     Import,
     RecordOrigin,
@@ -225,8 +226,8 @@ class VisibleRecords:
         """Return the number of visible records that match a filter."""
         return self._records.count(self._hidden.narrow(filter))
 
-    def count_by(self, field: Literal["tree", "scope"], filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
-        """Yield each tree path or scope that has visible records, with their number."""
+    def count_by(self, field: Counted, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+        """Yield each tree path, scope, kind or tag that has visible records, with their number."""
         return self._records.count_by(field, self._hidden.narrow(filter))
 
 

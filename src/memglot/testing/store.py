@@ -159,6 +159,21 @@ class StoreConformance(SettingsConformance, FilterConformance):
             )
         ) == [("", 1), ("a.b", 2)]
 
+    def test_count_by_tag_and_kind(self, store: Store) -> None:
+        with store.writing():
+            store.records.add(
+                [
+                    make("1", tags=["b", "a"], kind="note"),
+                    make("2", tags=["a"], tree="x"),
+                    make("3", tree="x"),
+                    make("4", tags=["a"], status=DELETED),
+                ]
+            )
+        assert list(store.records.count_by("tag")) == [("a", 2), ("b", 1)]
+        assert list(store.records.count_by("tag", Filter(tree="x"))) == [("a", 1)]
+        assert list(store.records.count_by("tag", Filter(tags=("a",), without_tags=("b",)))) == [("a", 1)]
+        assert list(store.records.count_by("kind")) == [("note", 1), ("semantic", 2)]
+
     def test_stored_things_of_every_kind_are_equal(self, store: Store) -> None:
         things = one_of_each_thing()
         with store.writing():

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from memglot.errors import DamagedStore
 from memglot.model import DEFAULT_STATUS, DELETED, Record, content_hash
-from memglot.store.contract import ContentKey
+from memglot.store.contract import ContentKey, Counted
 from memglot.store.query import Filter
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import DamagedRow
@@ -163,10 +163,13 @@ class SqliteRecords:
         where, bindings = condition(filter)
         return int(self._connection.value(f"SELECT count(*) FROM records {where}", bindings))
 
-    def count_by(self, field: Literal["tree", "scope"], filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
-        """Yield each tree path or scope that has records, with their number, in order."""
+    def count_by(self, field: Counted, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
+        """Yield each tree path, scope, kind or tag that has records, with their number, in order."""
         where, bindings = condition(filter)
-        sql = f"SELECT {field}, count(*) FROM records {where} GROUP BY {field} ORDER BY {field}"
+        value, source = f"records.{field}", "records"
+        if field == "tag":
+            value, source = "each.value", "records, json_each(records.tags) AS each"
+        sql = f"SELECT {value}, count(*) FROM {source} {where} GROUP BY 1 ORDER BY 1"
         rows = self._connection.rows(sql, bindings)
         return ((value, count) for value, count in rows if isinstance(value, str))
 
