@@ -48,6 +48,19 @@ def test_hashes_are_not_kept_as_metadata(memory: Memory) -> None:
     assert lines(memory)[0]["metadata"]["contentHash"] != "wrong"
 
 
+@pytest.mark.parametrize("value", ["1.7e308", "1e300", '"1.7e308"', f'"{"9" * 5_000}"', "1" + "0" * 400, "NaN"])
+@pytest.mark.parametrize("key", ["createdAt", "lastAccessed", "strength", "retrievalCount"])
+def test_a_number_beyond_all_bounds_fails_only_its_trace(memory: Memory, key: str, value: str) -> None:
+    row = f'{{"id":"mt_1","content":"a","type":"semantic","{key}":{value}}}'
+    good = '{"id":"mt_2","content":"b","type":"semantic"}'
+    for text in (f"{row}\n{good}\n", f'{{"traces":[{row},{good}]}}'):
+        result = memory.import_from(text.encode(), format="agentos-json", dedup=False, allow_duplicates=True)
+        assert "b" in [record.content for record in memory.list()]
+        assert all(len(fault.error) < 300 for fault in result.errors)
+        if key in ("createdAt", "lastAccessed"):
+            assert result.failed == 1
+
+
 def test_one_content_in_other_types_and_scopes_is_three_memories(memory: Memory) -> None:
     rows = [("semantic", "user"), ("episodic", "user"), ("semantic", "thread"), ("semantic", "user")]
     text = "\n".join(json.dumps({"content": "same", "type": kind, "scope": it, "createdAt": 1}) for kind, it in rows)

@@ -21,7 +21,21 @@ def outcome(memory: Memory, given: Any, **options: Any) -> tuple[list[str], list
     return landed, [str(fault) for fault in result.errors], result.exit_code
 
 
-@pytest.mark.parametrize("middle", [b'{"content": ', b'{"content":"cut', b"not json", b'{"content":"x"]', b"{", b"[1]"])
+@pytest.mark.parametrize(
+    "middle",
+    [
+        b'{"content": ',
+        b'{"content":"cut',
+        b"not json",
+        b'{"content":"x"]',
+        b"{",
+        b"[1]",
+        b"1",
+        b"null",
+        b"true",
+        b'"x"',
+    ],
+)
 def test_a_bad_line_in_the_middle_affects_only_itself(memory: Memory, middle: bytes) -> None:
     text = b'{"content":"a"}\n' + middle + b'\n{"content":"c"}\n'
     landed, errors, code = outcome(memory, text, format="ndjson")

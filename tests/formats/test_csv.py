@@ -231,6 +231,12 @@ def test_an_unclosed_quote_is_reported_with_its_line_and_affects_only_its_row() 
     assert faults == [(4, "a quote opens a field here and never closes"), (7, "`content` is empty")]
 
 
+def test_a_header_with_an_unclosed_quote_leaves_no_open_file() -> None:
+    # Warnings are errors, and a temporary file that nobody closed is one.
+    found, faults, _ = read(b'"content\na\n"b"c\n' * 3)
+    assert found == [] and len(faults) == 1
+
+
 def test_an_unclosed_quote_in_a_long_file_is_read_fast() -> None:
     text = b"content,n\n" + b'"a\nb,1\n' * 20_000
     found, faults, _ = read(text)

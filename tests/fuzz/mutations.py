@@ -48,10 +48,43 @@ TEXTS = [
         "%",
     ),
     *("deleted", "superseded", "active", "semantic", "mt_1", "entity:person:x", "0190a0a0-0000-7000-8000-000000000001"),
-    *("x" * 300, "=1+1", "@x", "- a", "'", '"', "`", "\x1b[0m", "\x08", "memglot", "id", "carry"),
+    *(
+        "x" * 300,
+        "9" * 5_000,
+        "1.7e308",
+        "=1+1",
+        "@x",
+        "- a",
+        "'",
+        '"',
+        "`",
+        "\x1b[0m",
+        "\x08",
+        "memglot",
+        "id",
+        "carry",
+    ),
 ]
 VALUES: list[Any] = [
-    *(None, True, False, 0, 1, -1, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 2**64, 1.5, -0.0, 1e300, 1711234567890),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2**31,
+        2**53 + 1,
+        2**63,
+        -(2**63) - 1,
+        2**64,
+        10**400,
+        1.5,
+        -0.0,
+        1e300,
+        1.7e308,
+        1711234567890,
+    ),
     *([], {}, [None], [[]], {"": None}, {"a": {"b": []}}, ["a", 1], {"id": "a"}, {"content": "a"}),
     *({"memglot": {}}, {"memglot": {"id": "x"}}, {"memglot": {"end": {"count": 1, "digest": "sha256:0"}}}),
 ]
@@ -136,7 +169,7 @@ def mutate_bytes(data: bytes, shape: str, random: Random) -> bytes:
     """Change something in a file; mostly a value that its shape has, sometimes any byte."""
     change = _BY_SHAPE.get(shape, _change_lines) if random.random() < 0.85 else _change_bytes
     found = None
-    with suppress(ValueError, RecursionError, sqlite3.Error, csv.Error, OverflowError, MemoryError):
+    with suppress(ValueError, IndexError, RecursionError, sqlite3.Error, csv.Error, OverflowError, MemoryError):
         found = change(data, random)
     return (_change_bytes(data, random) if found is None else found)[:MAX_SIZE]
 

@@ -56,7 +56,7 @@ def bad_time(text: str) -> BadRecord:
 
 def time_out_of_range(value: int) -> BadRecord:
     """Return the error for microseconds outside the calendar."""
-    return BadRecord(f"`{value}` microseconds since 1970 is outside the years 1 to 9999")
+    return BadRecord(f"`{shorten(str(value))}` microseconds since 1970 is outside the years 1 to 9999")
 
 
 def bad_temporal(found: str) -> BadRecord:
@@ -75,8 +75,8 @@ def bad_bytes(offset: int, what: str = "invalid UTF-8") -> BadRecord:
 
 
 def bad_number(field: str, value: float) -> BadRecord:
-    """Return the error for NaN or an infinity."""
-    return BadRecord(f"{_quoted(field)} contains `{value}`, which JSON cannot represent")
+    """Return the error for NaN, an infinity, or a number of more than 308 digits."""
+    return BadRecord(f"{_quoted(field)} contains `{shorten(str(value))}`, which JSON cannot represent")
 
 
 def bad_vector(size: int, dimensions: int) -> BadRecord:

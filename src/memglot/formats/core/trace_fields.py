@@ -12,7 +12,7 @@ from memglot.formats.core.trace import Trace
 from memglot.formats.core.vectors import vector_of
 from memglot.formats.syntax.json_shape import type_name
 from memglot.model import EARLIEST, LATEST, check_text, check_value, finer_than_microseconds, parse_time
-from memglot.model.record_errors import missing_content, time_out_of_range, wrong_type
+from memglot.model.record_errors import bad_number, missing_content, time_out_of_range, wrong_type
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -83,7 +83,10 @@ def _number(field: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise wrong_type(field, "a number", type_name(value))
     check_value(value, field)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise bad_number(field, value) from None
 
 
 def _count(field: str, value: Any) -> int:
@@ -96,8 +99,9 @@ def _time(field: str, value: Any) -> int:
         return value * 1000
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return parse_time(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
-    number = int(value) if isinstance(value, (int, str)) and str(value).lstrip("-").isdigit() else None
-    microseconds = number * 1000 if number is not None else round(_number(field, value) * 1000)
+    milliseconds = _number(field, value)
+    # A large whole number times 1,000 is not exact as a float, or even infinite.
+    microseconds = int(milliseconds) * 1000 if milliseconds.is_integer() else round(milliseconds * 1000)
     if not EARLIEST <= microseconds <= LATEST:
         raise time_out_of_range(microseconds)
     return microseconds

@@ -114,7 +114,8 @@ def read_value(raw: bytes, value: Wire | None, report: SourceReport, options: Re
                 note_duplicate_keys(raw, msgspec.to_builtins(value), report)
             return (record,)
     data = decode_value(raw, report, "content")
-    note_duplicate_keys(raw, data, report)
+    if isinstance(data, dict):
+        note_duplicate_keys(raw, data, report)
     return items_of_object(data, report, options)
 
 

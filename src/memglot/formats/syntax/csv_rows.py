@@ -4,7 +4,8 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import IO, NamedTuple
+from contextlib import closing
+from typing import IO, NamedTuple, TypeAlias
 
 from memglot.errors import BadRecord
 from memglot.formats.core.source import Source
@@ -19,6 +20,8 @@ _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)" *+')
 # An odd number of quotes may close a field; two quotes are one quote inside of it.
 _CLOSING = re.compile(rb'(?<!")(?:"")*+"(?!")')
 _HEADER = re.compile(rb'\s*+(?:[^"\r\n]++|"[^"]*+"?)*+')
+
+Spool: TypeAlias = "tempfile.SpooledTemporaryFile[bytes]"
 
 
 class CsvLine(NamedTuple):
@@ -53,7 +56,11 @@ def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
     those with as many fields as the header are rows of their own.
     """
     limit = source.max_record
-    feed = _Feed(_lines(source.stream, source.start, limit=limit))
+    with closing(_Feed(_lines(source.stream, source.start, limit=limit))) as feed:
+        yield from _rows(feed, delimiter, limit)
+
+
+def _rows(feed: "_Feed", delimiter: str, limit: int) -> Iterator[CsvRow]:
     width = doubtful = 0
     for line in feed:
         if b'"' in line.text:
@@ -128,22 +135,32 @@ class _Feed:
     """Lines to come; some can be pushed back."""
 
     def __init__(self, lines: Iterator[CsvLine]) -> None:
-        self._waiting = [lines]
+        self._waiting: list[tuple[Iterator[CsvLine], Spool | None]] = [(lines, None)]
 
     def __iter__(self) -> Iterator[CsvLine]:
         return self
 
     def __next__(self) -> CsvLine:
         while self._waiting:
-            line = next(self._waiting[-1], None)
+            line = next(self._waiting[-1][0], None)
             if line is not None:
                 return line
-            self._waiting.pop()
+            self._drop()
         raise StopIteration
 
-    def again(self, lines: Iterator[CsvLine]) -> None:
-        """Yield these lines before all others."""
-        self._waiting.append(lines)
+    def again(self, lines: Iterator[CsvLine], spool: Spool) -> None:
+        """Yield these lines, which are read from a temporary file, before all others."""
+        self._waiting.append((lines, spool))
+
+    def close(self) -> None:
+        """Close the temporary files of lines that nobody wants any more."""
+        while self._waiting:
+            self._drop()
+
+    def _drop(self) -> None:
+        _, spool = self._waiting.pop()
+        if spool is not None:
+            spool.close()
 
 
 class _Quoted:
@@ -156,7 +173,7 @@ class _Quoted:
         self._fields: list[str] = []
         self._error: BadRecord | None = None
         # The bytes of a row over several lines; on disk if there are many, since a quote may never close.
-        self._bytes: tempfile.SpooledTemporaryFile[bytes] | None = None
+        self._bytes: Spool | None = None
         self.doubtful = 0
         """Last line that this row swallowed, if its quotes do not match."""
 
@@ -243,16 +260,15 @@ class _Quoted:
         """Return the error for the quote that opened on a line, and push back the lines after it."""
         assert self._bytes is not None
         self.doubtful = last
-        feed.again(_below(self._bytes, start, self._first.offset + start, opened))
+        feed.again(_below(self._bytes, start, self._first.offset + start, opened), self._bytes)
         return CsvRow([], opened, self._error or error)
 
 
-def _below(spool: "tempfile.SpooledTemporaryFile[bytes]", start: int, offset: int, opened: int) -> Iterator[CsvLine]:
-    with spool:
-        spool.seek(start)
-        lines = _lines(spool, offset, opened - 1)
-        next(lines, None)
-        yield from lines
+def _below(spool: Spool, start: int, offset: int, opened: int) -> Iterator[CsvLine]:
+    spool.seek(start)
+    lines = _lines(spool, offset, opened - 1)
+    next(lines, None)
+    yield from lines
 
 
 _REREAD = "; the lines below it were read again, and those with as many fields as the header were read as rows"

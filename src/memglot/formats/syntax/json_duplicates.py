@@ -9,8 +9,8 @@ from memglot.report import SourceReport
 END_OF_KEY = b'":'
 
 
-def note_duplicate_keys(raw: bytes, value: Any, report: SourceReport) -> None:
-    """Add a note if an object in a text has a key twice; `value` is the decoded text."""
+def note_duplicate_keys(raw: bytes, value: dict[str, Any], report: SourceReport) -> None:
+    """Add a note if an object in a text has a key twice; `value` is the decoded object."""
     # Counting clears nearly every text: it has as many ends of keys as keys, unless a string contains one.
     found = raw.count(END_OF_KEY)
     if found != len(value) and found != _count_keys(value):
