@@ -84,7 +84,7 @@ def speed(folder: Path, first: Path, more: Path) -> None:
 
     def fill() -> Cost:
         clear(store)
-        return memglot(store, "import", first, "--json")
+        return memglot(store, "import", first, "--json", "--no-embed")
 
     compare("import 200k into an empty store", load, fill)
     kept = folder / "kept.db"
@@ -93,9 +93,16 @@ def speed(folder: Path, first: Path, more: Path) -> None:
     def add() -> Cost:
         clear(store)
         shutil.copy(kept, store)
-        return memglot(store, "import", more, "--json")
+        return memglot(store, "import", more, "--json", "--no-embed")
 
     compare("import 200k into one of 200k", load, add)
+
+    def embed() -> Cost:
+        clear(store)
+        shutil.copy(kept, store)
+        return memglot(store, "embed")
+
+    compare("build vectors of 200k (compared with importing them)", fill, embed)
     clear(store)
     shutil.copy(kept, store)
     out = folder / "out.ndjson"
@@ -119,7 +126,7 @@ def memory(folder: Path) -> None:
         for path in (lines, array(DATA / f"{count}.json", lines)):
             store = folder / "large.db"
             clear(store)
-            cost = memglot(store, "import", path, "--json")
+            cost = memglot(store, "import", path, "--json", "--no-embed")
             print(f"| import of {count:,} from `{path.suffix}` | {cost.peak:.0f} |", flush=True)
             if path.suffix == ".ndjson":
                 for format in ("ndjson", "yaml"):

@@ -113,7 +113,7 @@ def rates(folder: Path, count: int) -> None:
 
     def load(*arguments: str | Path) -> Cost:
         clear(store)
-        return memglot(store, "import", "--json", *arguments)
+        return memglot(store, "import", "--json", "--no-embed", *arguments)
 
     own = ndjson(DATA / f"own-{count}.ndjson", count)
     page = traces(DATA / f"traces-{count}.json", count)
@@ -135,7 +135,7 @@ def vaults(folder: Path, count: int, length: int) -> None:
 
     def fill() -> Cost:
         clear(store)
-        return memglot(store, "import", notes, "--format", "obsidian", "--json")
+        return memglot(store, "import", notes, "--format", "obsidian", "--json", "--no-embed")
 
     compare(f"import a vault of {count:,} notes of {length} words", load, fill)
     out, copy = folder / "out", folder / "copy"
@@ -163,7 +163,9 @@ def main() -> None:
         if "--large" in sys.argv:
             rates(folder, 200_000)
         if "--gigabyte" in sys.argv:
-            cost = memglot(folder / "chat.db", "import", chats(folder / "conversations.json", GIGABYTE), "--json")
+            cost = memglot(
+                folder / "chat.db", "import", chats(folder / "conversations.json", GIGABYTE), "--json", "--no-embed"
+            )
             row("import a ChatGPT export of 1 GB", cost, cost)
 
 

@@ -176,7 +176,7 @@ def filled(folder: Path) -> Path:
     """Make a store of many memories with vectors."""
     store = folder / "filled.db"
     with Memory.open(store) as memory:
-        memory.import_from(search_speed.file_of(MEMORIES))
+        memory.import_from(search_speed.file_of(MEMORIES), embed=False)
         memory.embed()
     return store
 

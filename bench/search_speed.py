@@ -91,7 +91,7 @@ def measure(count: int, modes: list[str], folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"count": count}
     with Memory.open(store) as memory:
         start = time.perf_counter()
-        memory.import_from(source)
+        memory.import_from(source, embed=False)
         found["import_s"] = round(time.perf_counter() - start, 1)
         if modes != ["fulltext"]:
             start = time.perf_counter()

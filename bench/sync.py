@@ -42,7 +42,7 @@ def exchange(folder: Path) -> None:
     lines = ndjson(DATA / f"own-{COUNT}.ndjson", COUNT)
     store, other = folder / "store.db", folder / "other.db"
     out, file, second = folder / "out.ndjson", folder / "memories.json", folder / "second.json"
-    memglot(store, "import", lines, "--json")
+    memglot(store, "import", lines, "--json", "--no-embed")
     compare(
         f"export {COUNT:,} (baseline: to NDJSON)",
         lambda: memglot(store, "export", out, "--force"),
@@ -56,13 +56,13 @@ def exchange(folder: Path) -> None:
 
     compare(
         f"import {COUNT:,} (baseline: from NDJSON)",
-        lambda: load("import", lines, "--json"),
-        lambda: load("sync", "import", f"--from={file}", "--json"),
+        lambda: load("import", lines, "--json", "--no-embed"),
+        lambda: load("sync", "import", f"--from={file}", "--json", "--no-embed"),
     )
     compare(
         f"import the same {COUNT:,} again (baseline: from NDJSON)",
-        lambda: memglot(other, "import", lines, "--json"),
-        lambda: memglot(other, "sync", "import", f"--from={file}", "--json"),
+        lambda: memglot(other, "import", lines, "--json", "--no-embed"),
+        lambda: memglot(other, "sync", "import", f"--from={file}", "--json", "--no-embed"),
     )
     compare(
         f"diff of two files of {COUNT:,} (baseline: reading both)",
@@ -75,7 +75,7 @@ def encryption(folder: Path) -> None:
     """Compare an encrypted export of a sensitive scope with the same export without encryption."""
     store, key = folder / "secret.db", folder / "key"
     key.write_text("correct horse battery staple\n")
-    memglot(store, "import", ndjson(DATA / f"own-{SECRET}.ndjson", SECRET), "--json")
+    memglot(store, "import", ndjson(DATA / f"own-{SECRET}.ndjson", SECRET), "--json", "--no-embed")
     memglot(store, "scope", "sensitive", "user")
     clear_file, sealed = folder / "clear.json", folder / "sealed.json"
     compare(

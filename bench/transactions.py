@@ -81,8 +81,8 @@ def main() -> None:
         bare = next_to(store, "-c", BARE, store, more)
         row("inserts with a bare script", bare, bare)
         for what, *arguments in (
-            ("imports all", "import", first, "--quiet"),
-            ("imports a tenth more", "import", more, "--quiet"),
+            ("imports all", "import", first, "--quiet", "--no-embed"),
+            ("imports a tenth more", "import", more, "--quiet", "--no-embed"),
             ("undoes the tenth", "undo", "last"),
             ("moves everything", "move", "work", "old"),
             ("copies a branch", "copy", "old.project2", "copies"),

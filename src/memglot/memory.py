@@ -413,7 +413,7 @@ class Memory(Upkeep):
         allow_duplicates: bool = False,
         passphrase: Passphrase = None,
         accept_broken_audit: bool = False,
-        embed: bool = False,
+        embed: bool = True,
         isolate: bool = False,
         max_record: int | str | None = None,
         progress: ShowProgress | None = None,
@@ -421,9 +421,10 @@ class Memory(Upkeep):
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
         What was imported before is skipped, also records without an id, unless `allow_duplicates` is set. An invalid
-        record does not stop the import: the result lists it in `errors` and counts it in `failed`. `embed`
-        builds vectors for the imported memories at once. With `isolate`, a batch that the store rejects does not stop
-        the import either. `max_record` is the maximum size of one memory, in bytes or as text such as `64MiB`.
+        record does not stop the import: the result lists it in `errors` and counts it in `failed`. When
+        everything is stored, vectors for semantic search are built, unless `embed` is false; the import is complete
+        also if that fails or is interrupted. With `isolate`, a batch that the store rejects does not stop the import
+        either. `max_record` is the maximum size of one memory, in bytes or as text such as `64MiB`.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
@@ -470,9 +471,16 @@ class Memory(Upkeep):
         finally:
             # An import that was stopped may have added conflicts, or made a scope sensitive.
             self._update_conflict_files(report, options.isolate)
-        if embed and (done := self.meaning.embed().embedded):
-            report.note(f"built vectors for {done:,} {'memory' if done == 1 else 'memories'}")
-        return ImportResult(report, entry, dry_run=False)
+        result = ImportResult(report, entry, dry_run=False)
+        if embed:
+            self.embed_imported(result, progress=report.progress.count_embedded)
+        return result
+
+    def embed_imported(self, result: ImportResult, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Build the missing vectors after an import without `embed`; the notes of the result say if any are left."""
+        result.embedded, note = self.meaning.complete(progress=progress)
+        if note is not None:
+            result.notes.append(note)
 
     def _update_conflict_files(self, report: Report, isolate: bool) -> None:
         """Update the conflict files; with `isolate`, only note a failure."""

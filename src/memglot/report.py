@@ -104,6 +104,13 @@ class Progress:
         self.position: Measured | None = None
         """Position in this input, if it is one file."""
         self.read = self.imported = self.failed = self.written = 0
+        self.embedded = self.to_embed = 0
+        """Number of vectors built after an import, and of all that will be."""
+
+    def count_embedded(self, done: int, total: int) -> None:
+        """Show how many vectors of how many are built."""
+        self.embedded, self.to_embed = done, total
+        self.tick()
 
     def tick(self) -> None:
         """Call the callback."""

@@ -44,6 +44,8 @@ class ImportResult:
         self.marked = report.marked
         """Scopes that the input marked as sensitive."""
         self.notes = [*report.notes, *loss_notes(report)]
+        self.embedded = 0
+        """Number of memories that got a vector for semantic search after the import."""
         used = {name: count for name, count in report.formats.items() if name}
         self.formats = used
         self.format = "mixed" if len(used) > 1 else next(iter(used), report.format)
@@ -88,6 +90,7 @@ class ImportResult:
             "skipped": self.skipped,
             "failed": self.failed,
             "conflicts": self.conflicts,
+            "embedded": self.embedded,
             "ids": self._report.ids,
             "skippedIds": self._report.skipped_ids,
             "replacedEdits": self._report.replaced_edits,

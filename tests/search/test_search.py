@@ -170,15 +170,13 @@ def test_a_store_without_vectors_loads_no_embedder(tmp_path: Path, face: str) ->
     path = tmp_path / "store.db"
     (tmp_path / "notes.yaml").write_text("- {content: the cat sleeps}\n- {content: a garden}\n", encoding="utf-8")
     asked = {
-        "api": "from memglot import Memory\nm = Memory.open(path)\nm.import_from(notes)\n"
+        "api": "from memglot import Memory\nm = Memory.open(path)\nm.import_from(notes, embed=False)\n"
         "assert len(m.search('cat')) == len(m.search('cat', mode='fulltext')) == 1",
         "command line": "from memglot.cli.main import main\n"
-        "for line in (['import', notes], ['search', 'cat', '--context', '1', '--budget', '300']):\n"
+        "for line in (['import', notes, '--no-embed'], ['search', 'cat', '--context', '1', '--budget', '300']):\n"
         "    try: main(['--store', path, *line])\n    except SystemExit as end: assert not end.code, end.code",
     }[face]
-    code = (
-        f"import sys\npath, notes = sys.argv[1:]\n{asked}\nprint(sorted({{'numpy', 'tokenizers'}} & set(sys.modules)))"
-    )
+    code = f"import sys\npath, notes = sys.argv[1:]\n{asked}\nprint(sorted({{'numpy', 'kitoken'}} & set(sys.modules)))"
     command = [sys.executable, "-c", code, str(path), str(tmp_path / "notes.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ.copy())
     assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr

@@ -138,7 +138,7 @@ def many(path: Path) -> Memory:
     notes = path.with_suffix(".ndjson")
     notes.write_text("".join(f'{{"content": "cat {number}"}}\n' for number in range(MANY)), encoding="utf-8")
     memory = Memory.open(path)
-    memory.import_from(notes)
+    memory.import_from(notes, embed=False)
     return memory
 
 
@@ -192,14 +192,14 @@ def test_every_change_keeps_the_vectors_correct(tmp_path: Path) -> None:
         memory.undelete(cat.id)
         assert memory.search("puppy", mode="semantic")[0].id == cat.id
         assert is_whole(memory, 2)
-        imported = memory.import_from(notes)
+        imported = memory.import_from(notes, embed=False)
         assert memory.stats()["vectors"]["missing"] == 2
         found = memory.search("ship")
         assert found[0].content == "a ship at sea" and "2 memories" in found.notes[0]
         assert memory.embed().embedded == 2 and is_whole(memory, 4)
         memory.undo(str(imported.import_id))
         assert memory.doctor().ok and memory.stats()["vectors"] == {"model": BUILT_IN, "count": 2, "missing": 0}
-        memory.import_from(notes, embed=True)
+        memory.import_from(notes)
         assert is_whole(memory, 4)
         memory.update(garden.id, tree="here")
         memory.copy("here", "elsewhere")
@@ -223,7 +223,7 @@ def test_another_process_may_change_vectors_meanwhile(tmp_path: Path) -> None:
 def test_a_keyword_match_without_a_vector_ranks_before_a_semantic_one(memory: Memory) -> None:
     for text in ("my kitten sleeps", *(f"report {number} of the office" for number in range(20))):
         memory.add(text)
-    memory.import_from(b'{"content": "the cat next door"}', format="ndjson")
+    memory.import_from(b'{"content": "the cat next door"}', format="ndjson", embed=False)
     found = memory.search("cat")
     assert [hit.content for hit in found][:2] == ["the cat next door", "my kitten sleeps"]
     assert "semantic" not in found[0].ranks
@@ -258,9 +258,9 @@ def test_an_import_that_updates_leaves_no_outdated_vector(tmp_path: Path) -> Non
     line = "- {{id: 0194a000-0001-7000-8000-000000000001, content: {}, updated_at: {}}}\n"
     notes.write_text(line.format("the cat sleeps", "2025-02-01T00:00:00Z"), encoding="utf-8")
     with Memory.open(":memory:") as memory:
-        memory.import_from(notes, embed=True)
+        memory.import_from(notes)
         notes.write_text(line.format("ship at sea", "2025-03-01T00:00:00Z"), encoding="utf-8")
-        memory.import_from(notes, conflict="prefer-remote")
+        memory.import_from(notes, conflict="prefer-remote", embed=False)
         assert memory.get("0194a000").content == "ship at sea"
         assert memory.stats()["vectors"]["missing"] == 1
         assert memory.embed().embedded == 1 and is_whole(memory, 1)

@@ -20,8 +20,9 @@ from memglot.display import plural
 def embed(session: Session, model: str | None, again: bool) -> None:
     """Build vectors for semantic search.
 
-    Imported memories need this once; a memory that you add with `memglot add` gets its vector at once. Nothing leaves
-    this machine. If you interrupt the command, the next run continues where it stopped.
+    Memories get their vectors when they are added or imported. This builds those that are missing, as after an
+    interrupted import or one with `--no-embed`. Nothing leaves this machine. If you interrupt the command, the next
+    run continues where it stopped.
     """
     with session.memory(write=True) as memory, session.counting("embedding") as count:
         done = memory.embed(model, again=again, progress=count)

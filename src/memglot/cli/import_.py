@@ -10,6 +10,7 @@ from memglot.cli.format_name import FormatName
 from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
+from memglot.cli.vectors import embed_imported, embed_option
 from memglot.display import plural
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 @passphrase_option
 @max_record_option
 @click.option("--accept-broken-audit", is_flag=True, help="Import memories.json even if its audit chain is broken.")
-@click.option("--embed", is_flag=True, help="Build vectors for semantic search now; `memglot embed` does it later.")
+@embed_option
 @click.option("--recursive", "-r", is_flag=True, help="Has no effect: folders are always read recursively.")
 def import_(
     session: Session,
@@ -61,6 +62,7 @@ def import_(
     no_dedup: bool,
     recursive: bool,
     dry_run: bool,
+    embed: bool,
     passphrase_file: str | None,
     **options: Any,
 ) -> int:
@@ -73,8 +75,10 @@ def import_(
         options["dedup"] = "id"
     options["passphrase"] = secret(passphrase_file)
     session.writes_batches = not dry_run
-    with session.memory(write=not dry_run, dry_run=dry_run) as memory, session.progress("importing") as bar:
-        result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, progress=bar, **options)
+    with session.memory(write=not dry_run, dry_run=dry_run) as memory:
+        with session.progress("importing") as bar:
+            result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, embed=False, progress=bar, **options)
+        embed_imported(session, memory, result, embed=embed)
     return print_import(session, result)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.search.semantic import note_missing_vectors
 
 
 @command("stats")
@@ -17,7 +18,8 @@ def stats(session: Session) -> None:
             lines.append(f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in value[name].items()))
     vectors = value["vectors"]
     if vectors["count"]:
-        missing = f", {vectors['missing']:,} missing" if vectors["missing"] else ""
-        lines.append(f"vectors for semantic search: {vectors['count']:,}{missing} ({vectors['model']})")
+        lines.append(f"vectors for semantic search: {vectors['count']:,} ({vectors['model']})")
+    if vectors["missing"]:
+        lines.append(note_missing_vectors(vectors["missing"]))
     lines.append(f"{plural(value['imports'], 'import')}, {plural(value['events'], 'audit row')}")
     session.print_result(value, lines, always=True)

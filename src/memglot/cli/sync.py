@@ -12,6 +12,7 @@ from memglot.cli.import_ import print_import
 from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command, group
+from memglot.cli.vectors import embed_imported, embed_option
 from memglot.display import plural
 
 
@@ -88,15 +89,20 @@ def export(session: Session, out: str, passphrase_file: str | None, **options: A
 @max_record_option
 @click.option("--restore-deleted", is_flag=True, help="Restore memories that were deleted here.")
 @click.option("--accept-broken-audit", is_flag=True, help="Import the file even if its audit chain is broken.")
-def import_(session: Session, source: str, dry_run: bool, passphrase_file: str | None, **options: Any) -> int:
+@embed_option
+def import_(
+    session: Session, source: str, dry_run: bool, embed: bool, passphrase_file: str | None, **options: Any
+) -> int:
     """Import memories.json and merge it field by field.
 
     If two edits of a field have the same timestamp, both values are kept as a conflict; `memglot conflicts` lists them.
     """
     options["passphrase"] = secret(passphrase_file)
     session.writes_batches = not dry_run
-    with session.memory(write=not dry_run, dry_run=dry_run) as memory, session.progress("importing") as bar:
-        result = memory.sync_import(source, dry_run=dry_run, progress=bar, **options)
+    with session.memory(write=not dry_run, dry_run=dry_run) as memory:
+        with session.progress("importing") as bar:
+            result = memory.sync_import(source, dry_run=dry_run, embed=False, progress=bar, **options)
+        embed_imported(session, memory, result, embed=embed)
     return print_import(session, result)
 
 

@@ -24,9 +24,14 @@ class PluginEmbedder:
             self.dimensions = int(self._made.dimensions)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text."""
+        """Return one row per text; raise `FailedEmbedder` if the plugin returns anything else."""
+        import numpy
+
         with self._guarded():
-            return self._made.embed(texts)
+            found = numpy.asarray(self._made.embed(texts), numpy.float32)
+            if found.shape != (len(texts), self.dimensions) or not numpy.isfinite(found).all():
+                raise ValueError(f"it returned {found.shape} instead of {len(texts)} finite vectors")
+            return found
 
     def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
         """Return the vector of a query."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memglot.embed.embedder import Embedder
 from memglot.embed.plugin import PluginEmbedder
-from memglot.errors import UnknownEmbedder, UsageError
+from memglot.errors import FailedEmbedder, UnknownEmbedder, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -38,8 +38,10 @@ def embedder(name: str | None = None) -> Embedder:
 @cache
 def _built_in() -> Embedder:
     """Load the table; importing NumPy and the tokenizer takes a while, so it happens here."""
-    from memglot.embed.table import TableEmbedder
-
+    try:
+        from memglot.embed.table import TableEmbedder
+    except ImportError as error:
+        raise FailedEmbedder(BUILT_IN, f"{type(error).__name__}: {error}") from error
     return TableEmbedder.built_in()
 
 

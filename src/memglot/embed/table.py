@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from memglot.errors import Unreadable
 
 MAGIC = b"mgtable1"
 _LENGTHS = struct.Struct("<4I")
-_BATCH = 64  # The rows of more texts at once fall out of the processor's cache.
+_BLOCK = 128
 
 
 class TableEmbedder:
@@ -60,13 +59,14 @@ class TableEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; only the first 8,192 characters of a text count."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), _BATCH):
-            pieces = [self._pieces.numbers(text) for text in texts[start : start + _BATCH]]
-            numbers = np.fromiter(chain.from_iterable(pieces), np.int64)
-            owners = np.repeat(np.arange(start, start + len(pieces)), [len(part) for part in pieces])
-            known = numbers != self._pieces.unknown
-            _add_rows(vectors, self._rows_of(numbers[known]), owners[known])
-        return vectors
+        for place, text in enumerate(texts):
+            # Text by text, since the rows of more texts fall out of the processor's cache.
+            numbers = self._pieces.numbers(text)
+            if self._pieces.unknown in numbers:
+                numbers = [number for number in numbers if number != self._pieces.unknown]
+            if numbers:
+                vectors[place] = _sum_of(self._rows_of(np.array(numbers)))
+        return _normalized(vectors)
 
     def embed_query(self, text: str, weigh: Weigh) -> NDArray[np.float32]:
         """Return the vector of a query, with the pieces of each word weighted by `weigh`."""
@@ -75,24 +75,50 @@ class TableEmbedder:
         if words:
             owners, numbers = np.array(pieces).T
             shares = np.asarray(weigh(words), np.float32)[owners]
-            _add_rows(vectors, self._rows_of(numbers) * shares[:, None], np.zeros_like(owners))
-        vector: NDArray[np.float32] = vectors[0]
+            vectors[0] = _sum_of(self._rows_of(numbers) * shares[:, None])
+        vector: NDArray[np.float32] = _normalized(vectors)[0]
         return vector
 
     def _rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the rows of these pieces, scaled back to floats."""
-        rows: NDArray[np.float32] = self._rows[numbers] * self._scales[numbers, None]
+        rows: NDArray[np.float32] = self._rows.take(numbers, axis=0).astype(np.float32)
+        rows *= self._scales.take(numbers)[:, None]
         return rows
 
 
-def _add_rows(vectors: NDArray[np.float32], rows: NDArray[np.float32], owners: NDArray[np.int64]) -> None:
-    """Add up the rows of each text, which are in order, and normalize each sum to length 1."""
-    if not len(rows):
-        return
-    starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    sums = np.add.reduceat(rows, starts, axis=0)
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    vectors[owners[starts]] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+def _sum_of(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the sum of rows. Their order of addition is part of the model: another one rounds differently."""
+    return rows[0] + _pairwise(rows[1:]) if len(rows) > 1 else rows[0]
+
+
+def _pairwise(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return eight sums of every eighth row, added up; the halves of many rows are added up by themselves."""
+    count, width = rows.shape
+    if count > _BLOCK:
+        half = count // 2 // 8 * 8
+        return _pairwise(rows[:half]) + _pairwise(rows[half:])
+    whole = count // 8 * 8
+    if not whole:
+        return _in_order(rows)
+    sums = _in_order(rows[:whole].reshape(-1, 8, width))
+    while len(sums) > 1:
+        sums = sums[0::2] + sums[1::2]
+    total: NDArray[np.float32] = sums[0]
+    for row in rows[whole:]:
+        total += row
+    return total
+
+
+def _in_order(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    total: NDArray[np.float32] = np.add.reduce(rows, axis=0)
+    return total
+
+
+def _normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return vectors of length 1; zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return rows
 
 
 def _damaged_table(path: str) -> Unreadable:

@@ -110,7 +110,7 @@ class SearchRun:
             raise NotYet("no vectors for semantic search yet", "run `memglot embed` to build them, offline")
         if semantic.is_stale():
             self._notes.append(note_stale_vectors(state.model))
-        elif state.count and (missing := self._missing(state.missing)) > 0:
+        elif (missing := self._missing(state.missing)) > 0:
             self._notes.append(note_missing_vectors(missing))
         try:
             self._similarity = semantic.similarity(self._text, self._weigh)

@@ -9,6 +9,7 @@ import msgspec
 from memglot.display import plural
 from memglot.embed import BUILT_IN, Embedder, embedder
 from memglot.errors import FailedEmbedder, MemglotError, UnknownEmbedder
+from memglot.report import Stopped
 from memglot.search.vectors import LoadedSimilarity, StreamedSimilarity, VectorCache, pack_vectors
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -81,6 +82,38 @@ class SemanticIndex:
         except MemglotError as error:
             self._store.notes.append(f"stored without a vector, so semantic search does not find it: {error}")
 
+    def missing(self) -> int:
+        """Return the number of memories without a vector."""
+        missing = self.state().missing
+        if missing > 0 and self._store.hidden is not None:
+            missing = self._store.records.count(_EVERY) - self._store.vectors.count(Query(), _EVERY)
+        return max(missing, 0)
+
+    def complete(
+        self, *, at_most: int | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[int, str | None]:
+        """Build the missing vectors after an import, which is complete also if this fails.
+
+        Return how many were built, and a note if memories are left without one. With `at_most`, nothing is built if
+        more are missing.
+        """
+        missing, note = self.missing(), None
+        if not missing:
+            return 0, None
+        try:
+            if self.is_stale():
+                return 0, note_stale_vectors(self.state().model)
+            if at_most is None or missing <= at_most:
+                self.embed(progress=progress)
+        except Stopped:
+            pass
+        except MemglotError as error:
+            note = f"building vectors failed: {error}"
+        left = self.missing()
+        if left:
+            note = note_missing_vectors(left) if note is None else f"{note}; {note_missing_vectors(left)}"
+        return max(missing - left, 0), note
+
     def embed_restored(self, ids: Sequence[str]) -> None:
         """Add vectors for restored memories, if the store has any."""
         if self.state().count:
@@ -98,7 +131,7 @@ class SemanticIndex:
             if again:
                 self._store.vectors.use_model("", 0)
             self._store.vectors.use_model(wanted.name, wanted.dimensions)
-        missing = self._store.records.count(_EVERY) - self._store.vectors.count(Query(), _EVERY)
+        missing = self.missing()
         done = after = 0
         while True:
             with self._store.writing():

@@ -16,14 +16,12 @@ from memglot.mcp.schemas import MetaFilterArg, Natural, TemporalFilterArg, Text,
 from memglot.mcp.texts import LISTS_TRUNCATED, import_note
 from memglot.mcp.tool import Answer, Arguments, Call, Tool
 from memglot.mcp.tools.memory import check_size
-from memglot.memory import Memory
 from memglot.results import ExportResult, ImportResult
 from memglot.search.pack import fence
-from memglot.search.semantic import note_missing_vectors
 from memglot.settings import MAX_INLINE_BYTES
 
 _MAX_EMBEDDED = 20_000
-"""Maximum number of new memories that get vectors immediately, which takes about a second."""
+"""Maximum number of memories that get vectors before the answer, which takes about a second."""
 _MARKDOWN = ("md", "markdown")
 _BINARY = ("sqlite", "agentos-sqlite")
 
@@ -97,9 +95,14 @@ def import_(call: Call, given: ImportArgs) -> Answer:
     source = _source(call, given)
     with call.memory(write=True) as memory:
         result = memory.import_from(
-            source, format=given.format or None, isolate=True, allow_duplicates=True, progress=call.progress
+            source,
+            format=given.format or None,
+            isolate=True,
+            allow_duplicates=True,
+            embed=False,
+            progress=call.progress,
         )
-        vector_notes = _embed(memory, result)
+        _, vector_note = memory.meaning.complete(at_most=_MAX_EMBEDDED)
     chunks, failed_batches, unreadable = _failed_chunks(result)
     failures = failed_batches + unreadable
     if chunks and failed_batches == result.batches:
@@ -110,17 +113,10 @@ def import_(call: Call, given: ImportArgs) -> Answer:
     notes = _notes(result)
     if sum(map(len, lists.values())) < failures + result.imported + result.skipped:
         notes.append(LISTS_TRUNCATED)
-    notes += vector_notes
+    if vector_note is not None:
+        notes.append(vector_note)
     link = result.import_id and f"memglot://imports/{result.import_id}"
     return Answer(value, shorten_lists(msgspec.to_builtins(value)), tuple(notes), link)
-
-
-def _embed(memory: Memory, result: ImportResult) -> list[str]:
-    """Build vectors for imported memories; for very many that would take too long, so return a note instead."""
-    if 0 < result.imported <= _MAX_EMBEDDED:
-        memory.meaning.embed_new(list(result.ids))
-        return []
-    return [note_missing_vectors(result.imported)] if result.imported else []
 
 
 def _source(call: Call, given: ImportArgs) -> bytes | str:
