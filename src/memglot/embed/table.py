@@ -88,7 +88,8 @@ class TableEmbedder:
 
 def _sum_of(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the sum of rows. Their order of addition is part of the model: another one rounds differently."""
-    return rows[0] + _pairwise(rows[1:]) if len(rows) > 1 else rows[0]
+    first: NDArray[np.float32] = rows[0]
+    return first + _pairwise(rows[1:]) if len(rows) > 1 else first
 
 
 def _pairwise(rows: NDArray[np.float32]) -> NDArray[np.float32]:
