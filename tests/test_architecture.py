@@ -159,3 +159,51 @@ def test_no_two_public_classes_share_a_name() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+CREATORS = {
+    "files.py": "the one place that creates files and folders",
+    "project": "the files of a repository follow the umask",
+    "formats/repo/setup.py": "the files of a repository follow the umask",
+    "cli/terminal.py": "a stream that is open already",
+    "formats/core/target.py": "pipes and devices, which exist already",
+    # In temporary folders, which only the user can read.
+    "cli/edit.py": "temporary folder",
+    "database.py": "temporary folder",
+    "formats/core/read.py": "temporary folder",
+    "formats/core/source.py": "temporary folder",
+    "formats/core/zip.py": "temporary folder",
+    "formats/memoryd/bundle.py": "temporary folder",
+    "store/sqlite/damaged_file.py": "temporary folder",
+}
+"""Modules that create files or folders, and why the files need not be private."""
+_CREATING = {
+    *("write_text", "write_bytes", "touch", "mkdir", "makedirs"),
+    *("copy", "copy2", "copyfile", "copytree", "symlink_to", "hardlink_to"),
+}
+
+
+def creates_file(node: ast.AST) -> bool:
+    """Return True for a call that may create a file or a folder with a mode of its own choice."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name in ("open", "fdopen"):
+        modes = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+        values = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
+        is_flag = any(isinstance(part, ast.Attribute) and part.attr == "O_CREAT" for part in ast.walk(node))
+        return is_flag or any(set(value) <= set("rwxabt+") and set(value) & set("wxa") for value in values)
+    owner = node.func.value.id if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) else ""
+    if name == "copy":
+        return owner == "shutil"
+    return name in _CREATING
+
+
+def test_files_are_created_in_one_place() -> None:
+    """What `files.py` creates is private, whatever the umask."""
+    found = set()
+    for path in FILES:
+        relative = path.relative_to(SOURCE)
+        if any(map(creates_file, ast.walk(ast.parse(path.read_text(encoding="utf-8"))))):
+            found.add(relative.parts[0] if relative.parts[0] == "project" else relative.as_posix())
+    assert found == set(CREATORS)

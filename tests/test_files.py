@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import pytest
 
 from memglot.files import (
     FileBatch,
+    create_database,
+    create_file,
     create_folders,
     is_temporary,
+    open_to_append,
     path_inside,
     remove_abandoned,
     replace_database,
@@ -41,17 +45,44 @@ def test_a_failed_replacement_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_the_mode_of_the_replaced_file_is_kept_on_request(tmp_path: Path) -> None:
+def test_the_mode_of_a_replaced_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    with replace_file(path, keep_mode=True) as out:
+    with replace_file(path, shared=True) as out:
         assert mode_of(Path(out.name)) == 0o600
         out.write(b"new")
     assert path.read_bytes() == b"new" and mode_of(path) == 0o640
-    with replace_file(path, mode=0o600) as out:
-        out.write(b"private")
-    assert mode_of(path) == 0o600
+    with replace_database(path) as new:
+        new.write_bytes(b"database")
+    assert mode_of(path) == 0o640
+    with FileBatch(shared=True) as batch:
+        batch.put(path, b"batch")
+    assert mode_of(path) == 0o640
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o027, 0o077])
+def test_new_files_are_private_unless_they_are_shared(tmp_path: Path, umask: int) -> None:
+    previous = os.umask(umask)
+    try:
+        for shared in (False, True):
+            folder = tmp_path / f"shared {shared}" / "inner"
+            with replace_file(folder / "file", shared=shared) as out:
+                out.write(b"text")
+            with FileBatch(shared=shared) as batch:
+                batch.put(folder / "batch", b"text")
+            open_to_append(folder / "appended", shared=shared).close()
+            create_file(folder / "created", shared=shared).close()
+            files = {mode_of(file) for file in folder.iterdir()}
+            assert files == {0o666 & ~umask if shared else 0o600}
+            assert mode_of(folder) == mode_of(folder.parent) == (0o777 & ~umask if shared else 0o700)
+        with replace_database(tmp_path / "store.db") as new:
+            new.write_bytes(b"database")
+        create_database(tmp_path / "new.db")
+        create_database(tmp_path / "new.db")
+        assert mode_of(tmp_path / "store.db") == mode_of(tmp_path / "new.db") == 0o600
+    finally:
+        os.umask(previous)
 
 
 LEFT = ".memglot-0123456789abcdef.part"
@@ -94,7 +125,7 @@ def test_a_batch_replaces_files_together(tmp_path: Path) -> None:
     paths[0].write_bytes(b"old")
     with FileBatch() as batch:
         for path in paths:
-            batch.put(path, path.name.encode(), 0o600)
+            batch.put(path, path.name.encode())
         assert not paths[-1].exists()
         batch.write(paths[-1])
         assert paths[-1].exists()
@@ -105,7 +136,6 @@ def test_a_batch_replaces_files_together(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         path.name: b"and again" if path == paths[1] else path.name.encode() for path in paths
     }
-    assert mode_of(paths[0]) == 0o600
 
 
 def test_an_error_drops_the_rest_of_a_batch(tmp_path: Path) -> None:
@@ -118,9 +148,12 @@ def test_an_error_drops_the_rest_of_a_batch(tmp_path: Path) -> None:
 
 
 def test_folders_are_created_with_their_parents(tmp_path: Path) -> None:
-    create_folders(tmp_path / "a" / "b", 0o700)
+    create_folders(tmp_path / "a" / "b", durable=False)
     create_folders(tmp_path / "a" / "b")
-    assert mode_of(tmp_path / "a" / "b") == 0o700
+    assert mode_of(tmp_path / "a") == mode_of(tmp_path / "a" / "b") == 0o700
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        create_folders(tmp_path / "file")
 
 
 @pytest.mark.parametrize("relative", ["../file", "/file", "link/file", "a/../../file"])

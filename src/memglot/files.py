@@ -1,4 +1,8 @@
-"""Atomic replacement of files, paths that stay inside a folder, and the files of a SQLite database."""
+"""Private files and folders, atomic replacement, paths that stay inside a folder, and the files of a SQLite database.
+
+Everything that memglot writes is created here: readable by its user only, whatever the umask, unless it is `shared`,
+as the files of a repository are. A file that is replaced keeps its mode.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,9 @@ from typing import BinaryIO
 
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the path of a database to name each of its files."""
+_PRIVATE_FILE, _PRIVATE_FOLDER = 0o600, 0o700
+_SHARED_FILE, _SHARED_FOLDER = 0o666, 0o777
+"""Modes of new files and folders, from which the system removes the umask."""
 _BATCH = 200
 _FEW = 4
 _TEMPORARY = re.compile(r"\.memglot-[0-9a-f]{16}\.part")
@@ -31,28 +38,27 @@ def replace_file(
     path: Path,
     *,
     folder: Path | None = None,
-    mode: int = 0o666,
-    keep_mode: bool = False,
+    shared: bool = False,
     make_folders: bool = True,
     tidy: bool = True,
     before: Callable[[], object] | None = None,
 ) -> Iterator[BinaryIO]:
     """Yield a new file that replaces `path` atomically when the block ends without an error.
 
-    The file is written under a temporary name in `folder` (default: the folder of `path`). `mode` is the mode of a new
-    file; with `keep_mode` the file gets the mode, and where possible the owner, of the one that it replaces. The
-    content is on disk before the file is renamed, and the new name at the end. Missing folders are created, unless
-    `make_folders` is False. What killed processes left there is removed first, unless `tidy` is False. `before` is
-    called when the new file is complete, just before it is renamed.
+    The file is written under a temporary name in `folder` (default: the folder of `path`). It gets the mode, and where
+    possible the owner, of the file that it replaces; a new one is private unless it is `shared`. The content is on disk
+    before the file is renamed, and the new name at the end. Missing folders are created, unless `make_folders` is
+    False. What killed processes left there is removed first, unless `tidy` is False. `before` is called when the new
+    file is complete, just before it is renamed.
     """
     if make_folders:
-        create_folders(path.parent)
+        create_folders(path.parent, shared=shared)
     folder = folder or path.parent
     if tidy:
         remove_abandoned(folder)
-    replaced = path.stat() if keep_mode and path.exists() else None
+    replaced = _stat(path)
     # The content of a private file is private from the start.
-    out = temporary_file(folder, mode if replaced is None else 0o600)
+    out = temporary_file(folder, shared=shared and replaced is None)
     temporary = Path(out.name)
     try:
         with out:
@@ -77,13 +83,20 @@ def replace_file(
 def replace_database(path: Path, *, before: Callable[[], object] | None = None) -> Iterator[Path]:
     """Yield a path for a new database that replaces `path` atomically when the block ends without an error.
 
-    `before` is called when the new database is on disk, just before it is renamed.
+    It gets the mode of the one that it replaces; a new one is private. `before` is called when the new database is on
+    disk, just before it is renamed.
     """
     create_folders(path.parent)
-    # In a folder of its own, so that the logs of SQLite are temporary too.
+    # In a folder of its own, so that the logs of SQLite are temporary too. Nobody else can look into it.
     with temporary_folder(path.parent) as folder:
         temporary = folder / path.name
         yield temporary
+        replaced = _stat(path)
+        if replaced is not None:
+            _copy_mode(temporary, replaced)
+        elif temporary.stat().st_mode & 0o077:
+            with suppress(PermissionError):  # Some file systems have no modes.
+                make_private(temporary)
         with open(temporary, "rb+") as out:
             sync_file(out)
         if before is not None:
@@ -95,7 +108,8 @@ def replace_database(path: Path, *, before: Callable[[], object] | None = None) 
 class FileBatch:
     """Replaces many files: they are written under temporary names, and renamed when all of them are on disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shared: bool = False) -> None:
+        self._shared = shared
         self._waiting: dict[Path, BinaryIO] = {}
         self._folders: set[Path] = set()
 
@@ -119,14 +133,17 @@ class FileBatch:
         waiting, self._waiting = self._waiting, {}
         self._drop(waiting)
 
-    def put(self, path: Path, content: bytes, mode: int = 0o666) -> None:
-        """Replace a file, now or with later ones."""
+    def put(self, path: Path, content: bytes) -> None:
+        """Replace a file, now or with later ones. It keeps its mode; a new one is private, unless all are shared."""
         if path in self._waiting or len(self._waiting) >= _BATCH:
             self.write()
-        out = temporary_file(path.parent, mode)
+        replaced = _stat(path)
+        out = temporary_file(path.parent, shared=self._shared and replaced is None)
         self._waiting[path] = out
         out.write(content)
         out.flush()
+        if replaced is not None:
+            _copy_mode(Path(out.name), replaced)
 
     def write(self, path: Path | None = None) -> None:
         """Rename all files that wait, or only if this path is one of them."""
@@ -156,19 +173,40 @@ class FileBatch:
             out.close()
 
 
-def temporary_file(folder: Path, mode: int = 0o666) -> BinaryIO:
+def create_file(path: str | Path, *, shared: bool = False) -> BinaryIO:
+    """Create a file, private unless it is `shared`. Raise `FileExistsError`."""
+    mode = _SHARED_FILE if shared else _PRIVATE_FILE
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+
+
+def open_to_append(path: str | Path, *, shared: bool = False) -> BinaryIO:
+    """Open a file for reading and appending; a new one is private unless it is `shared`."""
+    mode = _SHARED_FILE if shared else _PRIVATE_FILE
+    return open(path, "ab+", opener=lambda name, flags: os.open(name, flags, mode))
+
+
+def create_database(path: str | Path) -> None:
+    """Create an empty file for a database if there is none: SQLite would make it as readable as the umask allows.
+
+    The logs of SQLite get the mode of their database.
+    """
+    with suppress(FileExistsError):
+        create_file(path).close()
+
+
+def temporary_file(folder: Path, *, shared: bool = False) -> BinaryIO:
     """Create a hidden file that counts as abandoned when it is closed, or its process ends, before it is renamed."""
     while True:
         path = _temporary_path(folder)
-        out = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+        out = create_file(path, shared=shared)
         if _is_locked_at(out.fileno(), path):
             return out
         out.close()
 
 
 @contextmanager
-def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a new hidden folder that is removed at the end, unless it was renamed.
+def temporary_folder(parent: Path, *, shared: bool = False) -> Iterator[Path]:
+    """Yield a new hidden folder that is removed at the end, unless it was renamed; it is private unless `shared`.
 
     What killed processes left in the parent folder is removed first.
     """
@@ -176,7 +214,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     handle = None
     while handle is None:
         folder = _temporary_path(parent)
-        folder.mkdir()
+        folder.mkdir(_SHARED_FOLDER if shared else _PRIVATE_FOLDER)
         handle = _locked(folder)
     try:
         yield folder
@@ -278,11 +316,15 @@ def sync_tree(folder: Path) -> None:
         sync_folder(Path(place))
 
 
-def create_folders(folder: Path, mode: int = 0o777) -> None:
-    """Create a folder and its parents where they are missing, and write their names through to the disk."""
+def create_folders(folder: Path, *, shared: bool = False, durable: bool = True) -> None:
+    """Create a folder and its parents where they are missing; unless `shared`, only this user can look into them.
+
+    With `durable` their names are written through to the disk.
+    """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    folder.mkdir(mode, parents=True, exist_ok=True)
-    for place in missing:
+    for place in reversed(missing or [folder]):
+        place.mkdir(_SHARED_FOLDER if shared else _PRIVATE_FOLDER, exist_ok=True)
+    for place in missing if durable else ():
         sync_folder(place.parent)
 
 
@@ -335,10 +377,35 @@ def path_inside(folder: Path, relative: str) -> Path | None:
     return place
 
 
+def open_to_others(path: str | Path) -> list[Path]:
+    """Return the files of a database that other users of this computer may read or change, and that we could close."""
+    if sys.platform == "win32":
+        return []
+    found = []
+    for file in sqlite_files(Path(path)):
+        there = _stat(file)
+        if there is not None and there.st_mode & 0o077 and os.geteuid() in (0, there.st_uid):
+            found.append(file)
+    return found if found and not os.statvfs(path).f_flag & os.ST_RDONLY else []
+
+
+def make_private(path: Path) -> None:
+    """Let only the user read and write a file that already exists."""
+    path.chmod(_PRIVATE_FILE)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
 def _copy_mode(path: Path, replaced: os.stat_result) -> None:
     """Give a file the mode of another, and its owner where that is allowed."""
-    path.chmod(stat.S_IMODE(replaced.st_mode))
     now = path.stat()
+    if stat.S_IMODE(now.st_mode) != stat.S_IMODE(replaced.st_mode):
+        path.chmod(stat.S_IMODE(replaced.st_mode))
     if hasattr(os, "chown") and (now.st_uid, now.st_gid) != (replaced.st_uid, replaced.st_gid):
         with suppress(OSError):
             os.chown(path, replaced.st_uid, replaced.st_gid)

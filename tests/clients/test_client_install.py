@@ -519,11 +519,11 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.M
     path.write_text("{}")
     turns = iter(["{ }", '{"a":1}'])
 
-    def meddled(place_: Path, data: bytes, *, expected: bytes | None) -> bool:
+    def meddled(place_: Path, data: bytes, *, expected: bytes | None, shared: bool) -> bool:
         for text in turns:
             path.write_text(text)
             break
-        return files.write(place_, data, expected=expected)
+        return files.write(place_, data, expected=expected, shared=shared)
 
     monkeypatch.setattr(operations, "write", meddled)
     install("claude-code", OURS, project=tmp_path, system=place)

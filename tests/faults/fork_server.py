@@ -174,6 +174,8 @@ def child(request: dict[str, Any]) -> None:
     folder = Path(request["folder"])
     set_environment(folder)
     freeze_time(request["time"])
+    if request["umask"] >= 0:
+        os.umask(request["umask"])
     random.seed(os.urandom(8))
     record = os.open(request["record"], os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600) if request["record"] else -1
     if request["after"]:

@@ -133,13 +133,14 @@ class Machine:
         ignored: Sequence[str] = (),
         skip: Sequence[str] = (),
         server: bool = False,
+        umask: int = -1,
     ) -> Outcome:
         """Run commands in one process, in a folder; `fault` happens at the call with number `at`.
 
         `after` kills the process after this many seconds instead. `record` is a file to append all calls to, with a
         mark after each command, counted from `marks`. `dump` returns the content of all files except `skip`, of
         memories without the `ignored` fields. `server` keeps the store open in two processes while one of them adds a
-        memory for each call, which is its id and content; both are killed at the end.
+        memory for each call, which is its id and content; both are killed at the end. `umask` is that of the process.
         """
         answer = self.folder / "answer.json"
         answer.unlink(missing_ok=True)
@@ -157,6 +158,7 @@ class Machine:
             "ignored": list(ignored),
             "skip": list(skip),
             "server": server,
+            "umask": umask,
             "answer": str(answer),
         }
         assert self._process.stdin is not None and self._process.stdout is not None

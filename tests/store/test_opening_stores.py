@@ -61,6 +61,7 @@ def test_an_interrupted_upgrade_continues(tmp_path: Path, monkeypatch: pytest.Mo
     db = apsw.Connection(str(path))
     db.execute((Path(__file__).parents[1] / "store/versions/v2.sql").read_text(encoding="utf-8"))
     db.close()
+    path.chmod(0o600)
 
     def killed(self: object, limit: int) -> None:
         raise KeyboardInterrupt

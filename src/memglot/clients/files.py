@@ -39,18 +39,18 @@ class _ChangedMeanwhile(Exception):
     """The file on disk is no longer the one that was read."""
 
 
-def write(path: Path, data: bytes, *, expected: bytes | None, private: bool = False) -> bool:
+def write(path: Path, data: bytes, *, expected: bytes | None, shared: bool = False) -> bool:
     """Replace a file atomically. Return False if its content is not `expected` any more.
 
-    `private` makes a new file readable for its user only; an existing file keeps its mode and owner. Raise
-    `CannotWrite` on failure.
+    An existing file keeps its mode and owner; a new one is private unless it is `shared`, as the files of a project
+    are. Raise `CannotWrite` on failure.
     """
     try:
-        create_folders(path.parent, 0o700 if private else 0o777)
+        create_folders(path.parent, shared=shared)
         # A read-only file could still be replaced, but that is not what its owner wants.
         if path.exists() and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(0, "permission denied")
-        with replace_file(path, mode=0o600 if private else 0o666, keep_mode=True) as out:
+        with replace_file(path, shared=shared) as out:
             out.write(data)
             if read(path) != expected:
                 raise _ChangedMeanwhile

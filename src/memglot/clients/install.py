@@ -52,6 +52,8 @@ class _Plan(NamedTuple):
     data: bytes | None
     receipt: Receipt | None = None
     folders: tuple[Path, ...] = ()
+    shared: bool = False
+    """Whether the file is a project's."""
 
 
 def install(
@@ -75,6 +77,7 @@ def install(
 
     def attempt() -> ConfigChange | None:
         plan = _plan_install(found, path, name, server, force, receipts.get(path, name))
+        plan = plan._replace(shared=project is not None)
         if project is not None and plan.change.action == "added":
             plan = plan._replace(
                 change=plan.change._replace(
@@ -284,7 +287,7 @@ def _carry_out(plan: _Plan, receipts: Receipts) -> bool:
         if change.after is None and plan.data is not None:
             done = remove(change.path, expected=plan.data, folders=list(plan.folders))
         else:
-            done = write(change.path, (change.after or "").encode(), expected=plan.data)
+            done = write(change.path, (change.after or "").encode(), expected=plan.data, shared=plan.shared)
     finally:
         if not done and plan.receipt is not None:
             _roll_back(plan, earlier, receipts)

@@ -52,7 +52,7 @@ class Receipts:
     def put(self, receipt: Receipt) -> None:
         """Store a receipt, readable for its user only. Raise `CannotWrite` on failure."""
         file = self._file(Path(receipt.path), receipt.name)
-        if not write(file, msgspec.json.encode(receipt), expected=read(file), private=True):
+        if not write(file, msgspec.json.encode(receipt), expected=read(file)):
             raise keeps_changing(str(file))
 
     def delete(self, path: Path, name: str) -> None:

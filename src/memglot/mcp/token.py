@@ -8,6 +8,7 @@ import secrets
 from pathlib import Path
 
 from memglot.errors import UsageError
+from memglot.files import create_file, create_folders
 from memglot.settings import MCP_TOKEN_VARIABLE, data_folder, mcp_token
 
 _VALID = re.compile(r"[!-~]{16,512}")
@@ -44,10 +45,10 @@ def _check(token: str, where: str) -> str:
 def _create(path: Path) -> None:
     """Generate a token that only this user can read. If two servers start at once, the first token is kept."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        create_folders(path.parent)
         part = path.with_name(f"{_NAME}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(secrets.token_urlsafe(32) + "\n")
+        with create_file(part) as out:
+            out.write(secrets.token_urlsafe(32).encode() + b"\n")
         try:
             os.link(part, path)
         finally:

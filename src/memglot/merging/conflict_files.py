@@ -106,7 +106,7 @@ class _ConflictFolder:
                 return
             if path.read_bytes() == text:
                 return
-        self._files.put(path, text, 0o600)
+        self._files.put(path, text)
 
     def _is_ours(self, path: Path) -> bool:
         if path.is_symlink() or not path.is_file():

@@ -45,7 +45,7 @@ def pack(folder: Path, names: list[str], path: Path) -> None:
 
     Raise `OSError`, and `BackupDiffers` if the written archive does not match the folder.
     """
-    with replace_file(path) as out:
+    with replace_file(path, shared=True) as out:
         with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT, compresslevel=6) as archive:
             digests = {name: _add(archive, folder, name) for name in _entries(folder, names)}
         sync_file(out)

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from memglot.files import create_folders
 from memglot.project.project import Project
 from memglot.project.storage.errors import ProjectError, cannot_write, reason_of
 from memglot.project.storage.files import write_file
@@ -132,7 +133,7 @@ class Registry:
     def _change(self, operation: str, change: Callable[[Rows], Rows]) -> None:
         with ExitStack() as held:
             try:
-                self.home.mkdir(parents=True, exist_ok=True)
+                create_folders(self.home)
                 held.enter_context(locked(self.home, operation, name=_LOCK))
                 rows, is_valid = self._read()
                 changed = sorted(change([dict(row) for row in rows]), key=_order)
@@ -140,7 +141,7 @@ class Registry:
                     return
                 if not is_valid:
                     os.replace(self.path, self._name_for_invalid())
-                write_file(self.path, stable_json({"projects": changed, "version": 1}))
+                write_file(self.path, stable_json({"projects": changed, "version": 1}), shared=False)
             except UnicodeEncodeError:
                 raise cannot_write(str(self.path), "the path of the project is not valid UTF-8") from None
             except OSError as error:

@@ -1,8 +1,10 @@
 """Files that belong to memglot itself: exports do not overwrite them, and imports of folders skip them."""
 
 import os
+import shlex
+from contextlib import suppress
 
-from memglot.files import SQLITE_SUFFIXES
+from memglot.files import SQLITE_SUFFIXES, make_private, open_to_others
 from memglot.settings import data_folder
 from memglot.store.contract import Store
 
@@ -22,3 +24,18 @@ def skipped_paths(store: Store | None) -> frozenset[str]:
     """Return what imports of folders skip: the store, and the folder with tokens and other stores."""
     found = store_files(store) if store is not None else frozenset()
     return found | {os.path.realpath(data_folder())}
+
+
+def keep_private(url: str) -> str | None:
+    """Let only the user read a store in memglot's own folder; return a note about an unprotected one elsewhere."""
+    found = open_to_others(url)
+    if not found:
+        return None
+    if os.path.dirname(os.path.realpath(url)) == os.path.realpath(data_folder()):
+        with suppress(OSError):
+            for file in found:
+                make_private(file)
+            return None
+    mode = oct(found[0].stat().st_mode & 0o777).removeprefix("0o")
+    command = f"chmod 600 {shlex.join(map(str, found))}"
+    return f"other users of this computer may be able to read the store `{url}` (mode {mode}); `{command}` prevents it"

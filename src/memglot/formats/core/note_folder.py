@@ -16,7 +16,9 @@ from memglot.display import first_few, plural
 from memglot.errors import CannotWrite, TargetExists, Unreadable
 from memglot.files import (
     FileBatch,
+    create_file,
     create_folders,
+    open_to_append,
     path_inside,
     remove_abandoned,
     replace_file,
@@ -37,10 +39,10 @@ Digest = Callable[[Path], "str | None"]
 
 
 @contextmanager
-def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Iterator[NoteFolder]:
-    """Open the folder at the target's path; remove a new one if the block fails."""
+def open_note_folder(target: Target, digest_of: Digest, *, plain: bool, shared: bool = False) -> Iterator[NoteFolder]:
+    """Open the folder at the target's path; remove a new one if the block fails. It is private unless `shared`."""
     assert target.path is not None
-    folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force)
+    folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force, shared=shared)
     try:
         yield folder
     finally:
@@ -50,11 +52,12 @@ def open_note_folder(target: Target, digest_of: Digest, *, plain: bool) -> Itera
 class NoteFolder:
     """A folder of notes. A new one appears when it is complete; one from an earlier export is updated in place."""
 
-    def __init__(self, path: Path, digest_of: Digest, *, plain: bool, force: bool) -> None:
+    def __init__(self, path: Path, digest_of: Digest, *, plain: bool, force: bool, shared: bool) -> None:
         self._path = path
         self._digest_of = digest_of
         self._plain = plain
         self._force = force
+        self._shared = shared
         self._exists = path.exists()
         if path.is_symlink() and not self._exists or self._exists and not path.is_dir():
             raise TargetExists(str(path))
@@ -62,7 +65,7 @@ class NoteFolder:
         if self._exists and not is_ours and not force and any(path.iterdir()):
             raise TargetExists(str(path))
         self._temporary = ExitStack()
-        self._batch = FileBatch()
+        self._batch = FileBatch(shared=shared)
         self._folder = path if self._exists else self._new_folder()
         self._subfolders: set[str] = set()
         self._tidied: set[Path] = set()
@@ -117,7 +120,7 @@ class NoteFolder:
         """Write a file line by line; a file that is not `ended` has no newline at its end."""
         try:
             self._batch.write(self._folder / relative)
-            with replace_file(self._inside(relative)) as out:
+            with replace_file(self._inside(relative), shared=self._shared) as out:
                 out.writelines(line + b"\n" for line in lines)
                 if not ended and out.tell():
                     out.truncate(out.tell() - 1)
@@ -130,7 +133,7 @@ class NoteFolder:
         lines = list(lines)
         try:
             self._batch.write(self._folder / relative)
-            with open(self._inside(relative), "ab+") as out:
+            with open_to_append(self._inside(relative), shared=self._shared) as out:
                 if lines and out.tell():
                     out.seek(-1, os.SEEK_END)
                     out.write(b"" if out.read(1) == b"\n" else b"\n")
@@ -200,8 +203,8 @@ class NoteFolder:
 
     def _new_folder(self) -> Path:
         try:
-            create_folders(self._path.parent)
-            return self._temporary.enter_context(temporary_folder(self._path.parent))
+            create_folders(self._path.parent, shared=self._shared)
+            return self._temporary.enter_context(temporary_folder(self._path.parent, shared=self._shared))
         except OSError as error:
             raise self._cannot_write("", error) from error
 
@@ -262,13 +265,11 @@ class NoteFolder:
         try:
             if parent not in self._subfolders:
                 self._inside(parent or ".")
-                if self._exists:
-                    create_folders(Path(place).parent)
-                else:
-                    os.makedirs(os.path.dirname(place), exist_ok=True)
+                # A new folder is written through to the disk as a whole.
+                create_folders(Path(place).parent, shared=self._shared, durable=self._exists)
                 self._subfolders.add(parent)
             if not self._exists:
-                with open(place, "wb") as out:
+                with create_file(place, shared=self._shared) as out:
                     out.write(content)
             else:
                 self._batch.put(Path(place), content)
@@ -300,7 +301,7 @@ class NoteFolder:
         for value in self._leftovers:
             rest.add(msgspec.json.encode(value))
         head = {"format": format, "count": proof.count, "digest": proof.digest, "beside_digest": rest.end().digest}
-        with replace_file(self._folder / FOLDER_PROOF) as out:
+        with replace_file(self._folder / FOLDER_PROOF, shared=self._shared) as out:
             out.write(msgspec.json.encode(head)[:-1] + b',"files":{\n')
             _write_lines(out, self._files)
             if len(self._slots):

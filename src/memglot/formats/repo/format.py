@@ -53,7 +53,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         refuse_link(folder / name)
     place = Target(folder, force=target.force, plain=target.plain)
     is_new = not (folder / CONFIG).exists() or is_incomplete(folder)
-    with exclusive(folder), open_note_folder(place, digest_file, plain=options.plain) as notes:
+    with exclusive(folder), open_note_folder(place, digest_file, plain=options.plain, shared=True) as notes:
         writer = StorageWriter(notes, folder, report, options)
         for bundle in bundles(items, writer, report):
             writer.add(bundle)

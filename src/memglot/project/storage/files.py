@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from memglot.files import replace_file, sqlite_files, sync_file
+from memglot.files import create_file, replace_file, sqlite_files, sync_file
 from memglot.project.storage.errors import unsafe_path
 from memglot.project.storage.paths import FOLDER, INDEX, TOOL_INDEX
 
@@ -20,8 +20,8 @@ def refuse_links(folder: Path, path: str) -> None:
             raise unsafe_path(f"{FOLDER}/{path}" if path else FOLDER)
 
 
-def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
-    """Replace a file atomically; it keeps the mode of the one it replaces.
+def write_file(path: Path, content: bytes, apart: Path | None = None, *, shared: bool = True) -> None:
+    """Replace a file atomically; it keeps the mode of the one it replaces, and a new one is private unless `shared`.
 
     With `apart` the temporary file is in that folder, so that a stopped process leaves nothing visible.
     """
@@ -29,17 +29,17 @@ def write_file(path: Path, content: bytes, apart: Path | None = None) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     folder = apart if apart is not None and apart.is_dir() and not apart.is_symlink() else path.parent
     try:
-        with replace_file(path, folder=folder, keep_mode=True, make_folders=False) as out:
+        with replace_file(path, folder=folder, shared=shared, make_folders=False) as out:
             out.write(content)
     except OSError as error:
         if error.errno != errno.EXDEV or folder == path.parent:
             raise
-        write_file(path, content)
+        write_file(path, content, shared=shared)
 
 
 def write_durable(path: Path, content: bytes) -> None:
     """Write a new file through to the disk."""
-    with open(path, "xb") as out:
+    with create_file(path, shared=True) as out:
         out.write(content)
         sync_file(out)
 

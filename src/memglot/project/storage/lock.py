@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from memglot.errors import CannotWrite
-from memglot.files import remove_abandoned, temporary_file
+from memglot.files import create_file, remove_abandoned, temporary_file
 from memglot.project.storage.errors import ProjectError, cannot_write
 from memglot.project.storage.hashes import local_time, stable_json
 from memglot.project.storage.paths import CONFIG, FOLDER, JOURNAL, LOCK
@@ -108,7 +108,7 @@ def _claim(path: Path, shown: str, operation: str) -> bool:
 def _create(path: Path, content: bytes) -> None:
     """Create a lock file that names its owner from the start, so that one of a killed process is recognized."""
     remove_abandoned(path.parent)
-    with temporary_file(path.parent, 0o600) as out:
+    with temporary_file(path.parent) as out:
         try:
             out.write(content)
             out.flush()
@@ -120,7 +120,7 @@ def _create(path: Path, content: bytes) -> None:
                 raise
         finally:
             os.unlink(out.name)
-    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
+    with create_file(path) as out:
         out.write(content)
 
 

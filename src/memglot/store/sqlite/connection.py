@@ -27,7 +27,7 @@ from memglot.errors import (
     ReadOnlyStore,
     StoreError,
 )
-from memglot.files import create_folders
+from memglot.files import create_database, create_folders
 from memglot.settings import BUSY_SECONDS, WRITER_SECONDS
 from memglot.store.sqlite.failures import FAILURES, translate
 from memglot.store.sqlite.functions import register
@@ -100,6 +100,8 @@ class Connection:
         try:
             if self.write:
                 create_folders(Path(os.path.abspath(path)).parent)
+                if not there:
+                    create_database(path)
                 return apsw.Connection(path)
             return self._files.enter_context(open_input(Path(path))) if as_input else open_reading(path)
         except (apsw.Error, OSError) as error:

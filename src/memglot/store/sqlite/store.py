@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from memglot.errors import DamagedStore, LockedStore, NotAStore, ReadOnlyStore, TargetExists
+from memglot.store.own_files import keep_private
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.history import SqliteHistory
@@ -33,8 +34,10 @@ class SqliteStore:
     def __init__(self, path: str, *, write: bool, as_input: bool = False) -> None:
         """Open a file; with `as_input` neither it nor its folder changes, and nothing in it is executed."""
         self.url, self.hidden = path, None
+        self._exposed = None if as_input or path == ":memory:" else keep_private(path)
         self.connection = _connect(path, write, as_input)
         self.notes = self.connection.notes
+        self.notes += [self._exposed] if self._exposed else []
         self.text = TextIndex(self.connection)
         self.search = SqliteSearch(self.connection, self.text)
         self.vectors = SqliteVectors(self.connection, self.search)
@@ -202,7 +205,7 @@ def _connect(path: str, write: bool, as_input: bool) -> Connection:
     notes: list[str] = []
     try:
         upgraded = SqliteStore(path, write=True)
-        notes = upgraded.notes
+        notes = [note for note in upgraded.notes if note != upgraded._exposed]
         upgraded.close()
     except (LockedStore, ReadOnlyStore, NotAStore):
         as_input = not is_current
