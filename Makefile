@@ -45,7 +45,7 @@ $(FUZZ): $(STAMP)
 	touch $@
 
 torture: TIME = 1200
-torture: $(STAMP)  ## repeat the tests with faults, with other faults each time, for TIME seconds
+torture: $(STAMP)  ## repeat the tests with many more faults, other ones each time, for TIME seconds
 	$(BIN)/python tests/faults/torture.py $(TIME)
 
 test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm

@@ -13,8 +13,9 @@ from memglot import Memory
 def test_many_writers_lose_nothing(tmp_path: Path, count: int, figures: Counter[str]) -> None:
     found = writers.run(tmp_path, max(60, count))
     figures["operations of many writers"] += found.operations
+    figures["operations of many writers: writes"] += found.writes
     assert not found.wrong, "\n".join(found.wrong[:10])
-    assert found.operations > 300
+    assert found.operations > 300 and found.writes > 100
 
 
 def test_a_lost_write_would_be_found(tmp_path: Path) -> None:

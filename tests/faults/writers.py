@@ -1,6 +1,7 @@
 """Many processes that write and read one store at once; their histories are checked afterwards.
 
 Each worker adds memories, changes its own, reads them back and deletes some, and writes down what was acknowledged.
+Workers in Python, for which a read costs no process and no message, read many of their memories at a time.
 All of them also change one shared memory, and import pairs of memories that must never be seen apart. A coordinator
 consolidates, undoes imports, makes backups and restores one while all workers pause.
 """
@@ -27,6 +28,8 @@ from memglot.errors import LockedStore
 SHARED = "0194c000-0000-7000-8000-000000000000"
 MIX = {"python": 14, "command line": 6, "stdio": 7, "http": 5}
 """Number of workers for each way to reach the store: 32 together."""
+READS = {"python": 200}
+"""Number of memories that a worker reads at a time; 1 for other ways."""
 _PAUSE, _PAUSED, _STOP = "pause", "paused", "stop"
 
 
@@ -42,6 +45,8 @@ class History:
     """The texts that it gave the shared memory."""
     wrong: list[str] = field(default_factory=list)
     operations: int = 0
+    writes: int = 0
+    """Number of acknowledged operations that changed the store."""
     refused: Counter[str] = field(default_factory=Counter)
 
     def save(self, folder: Path) -> None:
@@ -190,8 +195,7 @@ def work(way: str, number: int, store: str, url: str, folder: Path) -> None:
                 (folder / f"{history.name}.{_PAUSED}").unlink()
                 client = stack.enter_context(_WAYS[way](store, url))
             try:
-                _operate(client, history, source)
-                history.operations += 1
+                _operate(client, history, source, READS.get(way, 1))
             except AssertionError as error:
                 history.wrong.append(str(error)[:600])
             except LockedStore:
@@ -199,10 +203,16 @@ def work(way: str, number: int, store: str, url: str, folder: Path) -> None:
     history.save(folder)
 
 
-def _operate(client: Client, history: History, source: random.Random) -> None:
-    """Make one random operation; what it changed is known only once it is acknowledged."""
+def _operate(client: Client, history: History, source: random.Random, reads: int) -> None:
+    """Make one random operation, or some reads; what it changed is known only once it is acknowledged."""
     number, own = history.operations, sorted(history.texts)
     choice = source.random()
+    if own and 0.65 <= choice < 0.80:
+        for id in source.choices(own, k=reads):
+            found = client.get(id)
+            assert found == history.texts[id], f"{id}: {found!r} was read instead of {history.texts[id]!r}"
+            history.operations += 1
+        return
     if not own or choice < 0.45:
         text = f"{history.name} note {number}: {' '.join(source.choices('alpha beta gamma delta'.split(), k=8))}"
         history.texts[client.add(text)] = text
@@ -211,10 +221,7 @@ def _operate(client: Client, history: History, source: random.Random) -> None:
         client.update(id, text)
         history.texts[id] = text
         assert client.get(id) == text, f"{id} was read with an earlier text"
-    elif choice < 0.80:
-        id = source.choice(own)
-        found = client.get(id)
-        assert found == history.texts[id], f"{id}: {found!r} was read instead of {history.texts[id]!r}"
+        history.operations += 1
     elif choice < 0.87:
         id = source.choice(own)
         client.delete(id)
@@ -226,6 +233,8 @@ def _operate(client: Client, history: History, source: random.Random) -> None:
         history.shared.append(text)
     else:
         client.pair(f"{history.name} {number}")
+    history.operations += 1
+    history.writes += 1
 
 
 @dataclass
@@ -233,6 +242,7 @@ class Findings:
     """The result of a run."""
 
     operations: int
+    writes: int
     wrong: list[str]
 
 
@@ -262,7 +272,7 @@ def run(folder: Path, seconds: float, mix: dict[str, int] = MIX) -> Findings:
         wrong.append(f"{len(histories)} of {len(workers)} workers wrote a history")
     wrong += [f"{history.name}: {text}" for history in histories for text in history.wrong]
     wrong += check(store, histories)
-    return Findings(sum(history.operations for history in histories), wrong)
+    return Findings(sum(one.operations for one in histories), sum(one.writes for one in histories), wrong)
 
 
 def _memglot(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
