@@ -93,6 +93,19 @@ def test_links_work() -> None:
             assert (folder / target).exists(), target
 
 
+def test_every_test_with_faults_is_described_with_a_measured_result() -> None:
+    page = DOCS["reliability.md"]
+    for path in sorted((ROOT / "tests" / "faults").glob("test_*.py")):
+        assert f"](../tests/faults/{path.name})" in page or path.stem == "test_torture", path.name
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^make ([a-z-]+)", page, re.MULTILINE)
+    assert targets and all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+    rows = re.findall(
+        r"^\| (?!what|---).+? \| ([\d,]+) [^|]+ \| [^|]*\| ([\d, ]+) \| `[0-9a-f]{7}` \|$", page, re.MULTILINE
+    )
+    assert len(rows) == page.split("## What was tried")[1].split("\n## ")[0].count("\n| ") - 1
+
+
 def test_changelog_entries_have_their_shape() -> None:
     entries = list((ROOT / "changelog" / "unreleased").glob("*.md"))
     for entry in entries:

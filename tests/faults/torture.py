@@ -36,6 +36,7 @@ STEPS = (
     Step("faults/test_kills.py", 150, "killed"),
     Step("faults/test_many_writers.py", 120),
     Step("faults/test_kills.py", 12, "disk"),
+    Step("faults/test_private_files.py", 10),
     Step("faults/test_power_cuts.py", 100),
     Step("faults/test_damaged_stores.py", 60),
     Step("faults/test_hostile_stores.py", 100),
