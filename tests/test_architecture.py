@@ -49,13 +49,15 @@ ALLOWED: dict[str, set[str]] = {
     | {"arguments", "project", "project.storage", "store"},
     "cli": CORE
     | {"clients", "memory", "search", "editing", "merging", "importing", "exporting", "results"}
-    | {"results", "arguments", "project", "mcp", "formats"},
+    | {"results", "arguments", "project", "project.storage", "mcp", "formats"},
     "testing": CORE | {"store", "formats"},
     "__main__": {"cli"},
 }
 # The registry lists formats for completion; nothing else reaches past the operations.
 FACE_REACHES = {
     ("cli", "formats"): {"memglot.formats.registry", "memglot.formats", "memglot.formats.overview"},
+    # Options list the values that project memory allows.
+    ("cli", "project.storage"): {"memglot.project.storage.vocabulary"},
     # The command line starts the server, and shows its tools and its token; it never answers for it.
     ("cli", "mcp"): {
         *("memglot.mcp", "memglot.mcp.config", "memglot.mcp.roots"),

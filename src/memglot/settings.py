@@ -101,7 +101,7 @@ def system_paths() -> SystemPaths:
 
 def editor() -> str | None:
     """Return the user's editor: `$VISUAL`, else `$EDITOR`."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
 
 
 def colours_wanted() -> bool:

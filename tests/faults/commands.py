@@ -67,6 +67,26 @@ def repository(folder: Path) -> None:
     subprocess.run([*_REPOSITORY, "commit", "-q", "--allow-empty", "-m", "start"], cwd=folder, check=True)
 
 
+def with_edited_nodes(folder: Path) -> None:
+    """Make a repository whose project memory was edited by hand."""
+    repository(folder)
+    for number in range(3):
+        place = folder / f".memory/memory/by-hand-{number}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        sidecar = {
+            "id": f"gotcha.by-hand-{number}",
+            "type": "gotcha",
+            "status": "active",
+            "title": f"By hand {number}",
+            "body_path": f"memory/by-hand-{number}.md",
+            "content_hash": "sha256:" + "0" * 64,
+            "created_at": "2026-01-02T03:04:05+00:00",
+            "updated_at": "2026-01-02T03:04:05+00:00",
+        }
+        place.with_suffix(".json").write_text(json.dumps(sidecar))
+        place.with_suffix(".md").write_text(f"Edited {number}.\n")
+
+
 def with_folder(folder: Path) -> None:
     """Add an empty folder for backups."""
     files(folder)
@@ -194,6 +214,26 @@ CASES = (
     Case("migrate version 5", ["add", "x", "--id", NOBODY], setup=(), start=version(5), codes=(0, 2)),
     Case("migrate version 6", ["add", "x", "--id", NOBODY], setup=(), start=version(6), codes=(0, 2)),
     Case("move", ["move", "work.part1", "done.part1"]),
+    Case(
+        "repo add",
+        ["repo", "add", "decision", "One more", "--body", "Reason.", "--affects", "decision.decision-1"],
+        setup=_REPO,
+        start=repository,
+    ),
+    Case(
+        "repo close",
+        ["repo", "close", "who", "--answer", "decision.decision-1"],
+        setup=(*_REPO, ["repo", "add", "question", "Who", "--body", "Nobody knows."]),
+        start=repository,
+    ),
+    # An edit without changes takes no lock, so the lock of a killed process stays until the next save.
+    Case(
+        "repo edit",
+        ["repo", "edit", "decision.decision-1"],
+        setup=_REPO,
+        start=repository,
+        skip=(".git", "index", ".lock"),
+    ),
     Case("repo init", ["repo", "init"], setup=(), start=repository),
     Case("repo projects", ["repo", "projects", "remove", "."], setup=_REPO, start=repository, codes=(0, 1, 2, 3)),
     Case("repo rebuild", ["repo", "rebuild"], setup=_REPO, start=repository, skip=(".git", "index", "events.jsonl")),
@@ -213,8 +253,24 @@ CASES = (
         codes=(0, 1, 2, 3),
         skip=(".git", "index", ".backup"),
     ),
+    # If the node is gone, the second run changes nothing: it takes no lock and registers no project.
+    Case(
+        "repo rm",
+        ["repo", "rm", "decision.decision-1", "--yes"],
+        setup=_REPO,
+        start=repository,
+        codes=(0, 1),
+        skip=(".git", "index", ".lock", "projects"),
+    ),
     Case("repo save", ["repo", "save", "--stdin"], setup=(["repo", "init"],), start=repository, stdin=SAVE),
+    Case(
+        "repo supersede",
+        ["repo", "supersede", "decision.decision-0", "decision.decision-1"],
+        setup=_REPO,
+        start=repository,
+    ),
     Case("repo sync", ["repo", "sync"], setup=_REPO, start=repository),
+    Case("repo sync --adopt", ["repo", "sync", "--adopt"], setup=_REPO, start=with_edited_nodes),
     Case("restore", ["restore", "copy.db", "--force"], setup=(*BASE, ["backup", "copy.db"], ["delete", *IDS[:9]])),
     Case(
         "restore to nothing",
@@ -251,6 +307,6 @@ CASES = (
 READING = {
     "audit", "chain", "completion", "diff", "entities", "formats", "get", "history", "imports", "list", "relations",
     "search", "serve", "stats", "tags", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
-    "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
+    "repo list", "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
 }  # fmt: skip
 """Commands that write nothing, or no more than a cache."""

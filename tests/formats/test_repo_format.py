@@ -241,7 +241,9 @@ def test_storage_of_another_version_is_refused(tmp_path: Path) -> None:
         assert items == []
         assert [fault.source.endswith("config.json") for fault in report.faults()] == [True]
     (tmp_path / ".memory/config.json").write_text("{", encoding="utf-8")
-    assert [fault.error for fault in read(tmp_path)[1].faults()] == ["invalid JSON: Input data was truncated"]
+    assert [fault.error for fault in read(tmp_path)[1].faults()] == [
+        "invalid JSON: line 1, column 2: the text ends here, but is not complete"
+    ]
 
 
 def test_links_are_reported_and_not_followed(tmp_path: Path) -> None:

@@ -71,14 +71,14 @@ for round in range(rounds):
     bodies = {}
     for path in (folder / "memory").glob("*.json"):
         fields = json.loads(path.read_bytes())
-        body = (folder / fields["body_path"]).read_text()
+        body = (folder / fields["body_path"]).read_text().rstrip()
         assert fields["id"].startswith("project") or fields["id"] in made, fields["id"]
         for tag in fields.get("tags", ()):
             assert body == tag
             bodies.setdefault(tag, []).append(fields["id"])
     assert all(len(found) == 3 for found in bodies.values()), bodies
     assert len(list((folder / "relations").glob("*.json"))) == 2 * len(bodies)
-    counter = (folder / "memory/counter.md").read_text()
+    counter = (folder / "memory/counter.md").read_text().rstrip()
     assert counter == "0" or counter in bodies
     seen |= bodies.keys()
     assert not (folder / "index/journal").exists() and bodies.keys() == seen
@@ -189,7 +189,7 @@ def test_a_stopped_save_is_rolled_back_if_files_were_changed_since(root: Path, d
     assert any("was rolled back" in warning for warning in told["warnings"])
     assert files_of(root) == before | {"events.jsonl": by_hand.read_bytes()}
     (kept,) = (root / ".memory/recovery").rglob("a.md")
-    assert kept.read_text() == "saved"
+    assert kept.read_text() == "saved\n"
     assert not (root / ".memory" / JOURNAL).exists()
     saved(root, nodes=[{"id": "feature.a", "body": "again"}])
 
@@ -220,7 +220,7 @@ def test_backups_of_the_same_second_do_not_overwrite_each_other(root: Path) -> N
     (root / ".memory/memory/a.md").write_text("by hand")
     for body in ("two", "three", "four"):
         saved(root, nodes=[{"id": "feature.a", "body": body}])
-    assert {path.read_text() for path in (root / ".memory/recovery").rglob("a.md")} == {"by hand", "two", "three"}
+    assert {path.read_text() for path in (root / ".memory/recovery").rglob("a.md")} == {"by hand", "two\n", "three\n"}
 
 
 def test_a_disk_that_fills_up_in_a_save_leaves_everything_as_it_was(root: Path) -> None:
@@ -520,7 +520,7 @@ def test_a_folder_named_like_a_sidecar_is_entered(root: Path) -> None:
     assert do(root, query, "findable")["data"]["included_ids"] == ["feature.a"]
     with Memory.open(":memory:") as memory:
         memory.import_from(root)
-        assert [record.content for record in memory.list(kind=["feature"])] == ["findable"]
+        assert [record.content for record in memory.list(kind=["feature"])] == ["findable\n"]
 
 
 def test_a_text_that_was_a_link_and_is_a_file_again_is_read(root: Path, tmp_path: Path) -> None:
@@ -599,7 +599,7 @@ def test_an_interrupted_save_is_complete_in_a_copy_of_the_folder(root: Path, tmp
         for path in moved.rglob("*"):
             os.utime(path)
         assert do(moved, status)["ok"]
-        assert (moved / ".memory/memory/a.md").read_text() == "saved"
+        assert (moved / ".memory/memory/a.md").read_text() == "saved\n"
         assert (moved / ".memory/memory/c.json").exists() and not (moved / ".memory/memory/b.json").exists()
         assert do(moved, check_project)["data"]["errors"] == []
 

@@ -200,7 +200,7 @@ def test_the_example_of_the_brief_can_be_pasted(tmp_path: Path, in_git: bool) ->
     done = subprocess.run(["bash", "-c", memglot + block], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert sidecar(root, "memory/my-shop.json")["updated_at"] and (root / ".memory/memory/billing-worker.md").exists()
-    assert (root / ".memory/memory/my-shop.md").read_text() == "What it is, and for whom."
+    assert (root / ".memory/memory/my-shop.md").read_text() == "What it is, and for whom.\n"
     assert do(root, check_project)["data"]["valid"]
 
 

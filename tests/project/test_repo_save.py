@@ -31,7 +31,7 @@ def test_a_new_store_is_flat_and_hashes_bodies(root: Path) -> None:
         ".memory/memory/webhook-retry-queue.md",
     ]
     body = (root / ".memory/memory/webhook-retry-queue.md").read_bytes()
-    assert body == b"Failed webhooks."
+    assert body == b"Failed webhooks.\n"
     found = sidecar(root, "memory/webhook-retry-queue.json")
     assert found["content_hash"] == "sha256:" + hashlib.sha256(body).hexdigest()
     assert found["source"] == {"kind": "agent", "task": "test"}
@@ -116,7 +116,7 @@ def test_an_update_keeps_what_it_does_not_name(root: Path) -> None:
     found = sidecar(root, "memory/a.json")
     assert (found["title"], found["tags"], found["source"]["task"]) == ("New", ["x"], "test")
     assert "anchors" not in found
-    assert (root / ".memory/memory/a.md").read_bytes() == b"Text."
+    assert (root / ".memory/memory/a.md").read_bytes() == b"Text.\n"
 
 
 def test_questions_open_close_and_open_again(root: Path) -> None:
@@ -162,7 +162,7 @@ def test_deleting_a_node_deletes_its_relations(root: Path) -> None:
 
 def test_the_project_node_is_updated_by_id_and_cannot_be_deleted(root: Path) -> None:
     saved(root, nodes=[{"id": "project.acme-render", "body": "A render service. More."}])
-    assert (root / ".memory/memory/acme-render.md").read_bytes() == b"A render service. More."
+    assert (root / ".memory/memory/acme-render.md").read_bytes() == b"A render service. More.\n"
     assert "Acme Render — A render service." in (root / "AGENTS.md").read_text("utf-8")
     refused = save(root, delete=[{"id": "project.acme-render", "reason": "x"}])
     assert refused["error"]["code"] == "MemoryValidationFailed"
@@ -304,7 +304,7 @@ def test_a_sidecar_without_a_body_gets_one(root: Path) -> None:
     assert answer["ok"]
     assert any("x.json" in warning for warning in answer["warnings"])
     saved(root, nodes=[{"id": "feature.x", "body": "Back."}])
-    assert (root / ".memory/memory/x.md").read_bytes() == b"Back."
+    assert (root / ".memory/memory/x.md").read_bytes() == b"Back.\n"
     assert do(root, check_project)["data"]["errors"] == []
 
 
@@ -348,7 +348,7 @@ def test_a_text_that_another_node_names_stays(root: Path) -> None:
     fields = sidecar(root, "memory/a.json") | {"body_path": "memory/b.md"}
     (root / ".memory/memory/a.json").write_text(json.dumps(fields))
     saved(root, delete=[{"id": "feature.a", "reason": "x"}])
-    assert (root / ".memory/memory/b.md").read_text() == "b"
+    assert (root / ".memory/memory/b.md").read_text() == "b\n"
 
 
 def test_a_node_has_one_replacement_and_none_when_it_is_active_again(root: Path) -> None:

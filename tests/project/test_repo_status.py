@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memglot.project.inspect import inspect, similar_ids
+from memglot.project.inspect import inspect
+from memglot.project.node_ids import similar_ids
 from memglot.project.registry import Registry
 from memglot.project.status import state_of, states_of
 from memglot.project.storage.errors import not_initialized, unsupported_version
@@ -150,7 +151,7 @@ def test_inspect_returns_all_fields_of_a_node_and_missing_ones_are_null_or_empty
         "superseded_by": None,
         "created_at": answer["created_at"],
         "updated_at": answer["updated_at"],
-        "body": "Text of it.",
+        "body": "Text of it.\n",
     }
     link, self_link = "rel.feature-alpha-affects-gotcha-beta", "rel.feature-alpha-related-to-feature-alpha"
     assert [each["id"] for each in found["relations"]["outgoing"]] == [link, self_link]

@@ -263,5 +263,5 @@ def test_files_that_were_deleted_by_hand_have_no_copy_to_keep(tmp_path: Path) ->
     shutil.rmtree(root / ".memory/schema")
     data = saved(root, nodes=[{"id": "feature.a", "body": "new"}], delete=[{"id": "feature.b", "reason": "x"}])
     assert data["recovery_files"] == []
-    assert (root / ".memory/memory/a.md").read_text() == "new"
+    assert (root / ".memory/memory/a.md").read_text() == "new\n"
     assert do(root, check_project)["data"] == {"valid": True, "errors": [], "warnings": []}

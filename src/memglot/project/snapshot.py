@@ -137,6 +137,13 @@ class Snapshot:
         folders = self._folders() if follows is False else ()
         return layout_of(found.path.removesuffix(".json"), follows, folders)
 
+    @cached_property
+    def ends_texts(self) -> bool:
+        """True if new texts end with a newline, as the project's own does unless the original tool or an earlier
+        version of memglot wrote it."""
+        found = None if self.layout.by_tool else self.node(self.config.project.id)
+        return found is not None and (self.body_bytes(found) or b"").endswith(b"\n")
+
     def _folders(self) -> set[str]:
         """Return the folders of all nodes, as `layout_of` expects them."""
         places = (path.removesuffix(".json") for (path,) in self.index.rows("SELECT path FROM nodes"))
@@ -164,10 +171,12 @@ def snapshot_of(project: Project, *, rebuild: bool = False) -> Iterator[Snapshot
         snapshot = Snapshot(project, index)
         if faults := snapshot.faults():
             listed = first_few([one_line(fault["path"]) for fault in faults])
-            project.warnings.append(
+            warning = (
                 f"{plural(len(faults), 'file')} of project memory cannot be read completely: {listed}. Run `memglot "
                 "repo check` to see why."
             )
+            if warning not in project.warnings:
+                project.warnings.append(warning)
         yield snapshot
     finally:
         index.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memglot.display import first_few, one_line
+from memglot.project.adopt import adopt
 from memglot.project.map import unreadable_nodes, update_map
 from memglot.project.project import Project
 from memglot.project.renames import Moves, working_renames
@@ -87,17 +88,20 @@ def write_marker(folder: Path, marker: Marker) -> None:
         raise cannot_write(f"{FOLDER}/{SYNC_MARKER}", error.strerror or str(error)) from None
 
 
-def sync(project: Project, *, dry_run: bool = False) -> dict[str, Any]:
+def sync(project: Project, *, dry_run: bool = False, adopt_edits: bool = False) -> dict[str, Any]:
     """Compare all anchors with the repository, and advance the sync marker and the product map.
 
-    Raise `ProjectError` outside of a git repository.
+    With `adopt_edits`, adopt what was edited by hand first. Raise `ProjectError` outside of a git repository.
     """
+    if project.git is None:
+        raise git_required()
+    adopted = adopt(project, dry_run=dry_run) if adopt_edits else None
     with snapshot_of(project) as snapshot:
         unreadable = unreadable_nodes(snapshot)
         found = compare(project, snapshot.nodes(), dry_run, local_time(export_time()), unreadable)
         if not dry_run and not unreadable:
             update_map(snapshot)
-        return found
+        return found if adopted is None else found | {"adopted": adopted}
 
 
 def compare(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from memglot.cli.repo.add import add
 from memglot.cli.repo.check import check
+from memglot.cli.repo.close import close
 from memglot.cli.repo.diff import diff
+from memglot.cli.repo.edit import edit
 from memglot.cli.repo.init import init
 from memglot.cli.repo.inspect import inspect
+from memglot.cli.repo.list import list_
 from memglot.cli.repo.projects import projects
 from memglot.cli.repo.query import query
 from memglot.cli.repo.rebuild import rebuild
 from memglot.cli.repo.reset import reset
 from memglot.cli.repo.restore import restore
+from memglot.cli.repo.rm import rm
 from memglot.cli.repo.save import save
 from memglot.cli.repo.status import status
+from memglot.cli.repo.supersede import supersede
 from memglot.cli.repo.sync import sync
 from memglot.cli.repo.view import view
 from memglot.cli.session import group
@@ -22,6 +28,7 @@ from memglot.cli.session import group
     "repo",
     examples="""
     memglot repo init
+    memglot repo add decision "Retries run in the worker" --body "Inline retries blocked requests."
     memglot repo query "how do webhook retries work"
     memglot repo sync
     """,
@@ -35,5 +42,7 @@ def repo() -> None:
     """
 
 
-for _command in (init, save, query, sync, status, projects, check, inspect, diff, rebuild, reset, restore, view):
+_BY_HAND = (add, list_, edit, supersede, close, rm)
+_OTHERS = (init, save, query, sync, status, projects, check, inspect, diff, rebuild, reset, restore, view)
+for _command in (*_BY_HAND, *_OTHERS):
     repo.add_command(_command)

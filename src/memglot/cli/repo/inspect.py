@@ -5,20 +5,22 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import click
-
+from memglot.cli.repo.by_hand import id_argument
 from memglot.cli.repo.output import Data, print_envelope
 from memglot.cli.session import Session, command
 
 
 @command("inspect")
-@click.argument("id")
+@id_argument("id")
 def inspect(session: Session, id: str) -> int:
-    """Show one node: its text, fields and relations."""
+    """Show one node: its text, fields and relations.
+
+    The beginning of an id, or of its part after the kind, is enough.
+    """
     from memglot.project.envelope import run
     from memglot.project.inspect import inspect
 
-    return print_envelope(session, run(Path(), partial(inspect, id=id)), inspect_text, always=True)
+    return print_envelope(session, run(Path(), partial(inspect, id=id, short=True)), inspect_text, always=True)
 
 
 def inspect_text(data: Data) -> str:

@@ -11,6 +11,7 @@ import click
 from memglot.cli.repo.output import Data, bullets, print_envelope
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.project.storage.vocabulary import SourceKind
 
 _LISTS = (
     ("Files changed", "files_changed"),
@@ -27,30 +28,60 @@ _LISTS = (
     "save",
     examples="""
     # Create a decision and a relation to a feature.
-    memglot repo save --stdin <<'EOF'
+    memglot repo save <<'EOF'
     {"task": "move retries", "nodes": [{"kind": "decision", "title": "Retries run in the worker",
      "body": "Inline retries blocked requests.",
      "related": [{"predicate": "affects", "to": "feature.webhooks"}]}]}
     EOF
     # Check a save without writing it.
-    memglot repo save --stdin --dry-run < save.json
+    memglot repo save save.json --dry-run
     """,
 )
-@click.option("--stdin", "from_stdin", is_flag=True, help="Read the JSON from standard input (required).")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read standard input, also if it is a terminal.")
+@click.option(
+    "--actor",
+    type=click.Choice(["user", "agent"]),
+    help="Who saves, for the log (default: user at a terminal, else agent).",
+)
 @click.option("--dry-run", is_flag=True, help="Check and plan the save, and write nothing.")
-def save(session: Session, from_stdin: bool, dry_run: bool) -> int:
+def save(session: Session, file: Path | None, from_stdin: bool, actor: SourceKind | None, dry_run: bool) -> int:
     """Create, change or delete nodes and relations.
 
-    The input is {"task": …, "nodes": […], "stale": […], "supersede": […], "delete": […]}; docs/repo.md describes it.
+    FILE contains JSON; without it, or if it is `-`, standard input does. The input is {"task": …, "nodes": […],
+    "stale": […], "supersede": […], "delete": […]}; docs/repo.md describes it.
     A save is written completely or not at all, and updates the product map.
     """
-    if not from_stdin:
-        raise click.UsageError("the JSON is read from standard input: add `--stdin`")
+    if file is not None and str(file) != "-":
+        if from_stdin:
+            raise click.UsageError("FILE and `--stdin` exclude each other")
+        source = str(file)
+    elif file is None and not from_stdin and sys.stdin.isatty():
+        click.echo(click.get_current_context().get_help())
+        return 0
+    else:
+        source = "stdin"
     from memglot.project.envelope import run
     from memglot.project.save.run import save
 
-    request = partial(save, request=sys.stdin.buffer.read(), dry_run=dry_run)
+    at_terminal = sys.stdin.isatty() or sys.stdout.isatty()
+    request = partial(
+        save,
+        request=_read(source),
+        dry_run=dry_run,
+        actor=actor or ("user" if at_terminal else "agent"),
+        source=source,
+    )
     return print_envelope(session, run(Path(), request, register=not dry_run), save_text)
+
+
+def _read(source: str) -> bytes:
+    if source == "stdin":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(source).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"`{source}` cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
 def save_text(data: Data) -> str:

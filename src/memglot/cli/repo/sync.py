@@ -16,9 +16,19 @@ _MAX_UNANCHORED = 10
 _MAX_FILES = 3
 
 
-@command("sync")
+@command(
+    "sync",
+    examples="""
+    memglot repo sync
+    # Accept the notes that you edited by hand, and see first which ones.
+    memglot repo sync --adopt --dry-run
+    """,
+)
+@click.option(
+    "--adopt", is_flag=True, help="Accept nodes whose files were edited by hand: update their hashes and log."
+)
 @click.option("--dry-run", is_flag=True, help="Only report; do not update the sync marker and the product map.")
-def sync(session: Session, dry_run: bool) -> int:
+def sync(session: Session, dry_run: bool, adopt: bool) -> int:
     """Compare project memory with changes in the repository.
 
     Reports nodes whose files changed, moved or are gone since the last sync, and changed files that no node describes.
@@ -26,12 +36,18 @@ def sync(session: Session, dry_run: bool) -> int:
     from memglot.project.envelope import run
     from memglot.project.sync import sync
 
-    return print_envelope(session, run(Path(), partial(sync, dry_run=dry_run), register=not dry_run), sync_text)
+    compare = partial(sync, dry_run=dry_run, adopt_edits=adopt)
+    envelope = run(Path(), compare, register=not dry_run)
+    code = print_envelope(session, envelope, sync_text)
+    refused = envelope["data"]["adopted"]["refused"] if envelope["ok"] and adopt else []
+    for row in () if session.json else refused:
+        click.echo(one_line(f"error: not adopted: {row['id']}: {row['reason']} ({row['path']})"), err=True)
+    return code or int(bool(refused))
 
 
 def sync_text(data: Data) -> str:
     """Describe the changes since the last sync; control characters in paths are escaped."""
-    lines = [_headline(data), *_changed_nodes(data), *_gaps(data)]
+    lines = [*_adopted(data), _headline(data), *_changed_nodes(data), *_gaps(data)]
     lines = [one_line(line) for line in lines]
     skeleton = data["save_skeleton"]
     if skeleton["nodes"] or skeleton["stale"]:
@@ -42,6 +58,17 @@ def sync_text(data: Data) -> str:
     commit = (data["head_commit"] or "")[:7]
     marker = f"The sync marker is now at {commit}." if data["marker_advanced"] else "The sync marker was not moved."
     return "\n".join([*lines, "", marker])
+
+
+def _adopted(data: Data) -> list[str]:
+    if "adopted" not in data:
+        return []
+    found = data["adopted"]
+    ids = [*found["nodes"], *found["relations"]]
+    verb = "To adopt" if found["dry_run"] else "Adopted"
+    return [f"{verb}: {plural(len(found['nodes']), 'node')}, {plural(len(found['relations']), 'relation')}."] + [
+        f"  adopted   {id}" for id in ids
+    ]
 
 
 def _headline(data: Data) -> str:

@@ -13,7 +13,9 @@ from memglot.project.storage.reader import sidecar_faults, to_sidecar
 from memglot.project.storage.shapes import Sidecar
 from memglot.project.storage.vocabulary import STATUSES
 
-HASH_MISMATCH = "The hash does not match the content: the file was edited by hand. The next save of it corrects this."
+HASH_MISMATCH = (
+    "The hash does not match the content: the file was edited by hand. `memglot repo sync --adopt` accepts it."
+)
 
 
 def check_nodes(findings: Findings) -> dict[str, str]:

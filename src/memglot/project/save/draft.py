@@ -15,7 +15,7 @@ from memglot.project.storage.hashes import body_hash, follows_tool, link_hash, n
 from memglot.project.storage.ids import link_id
 from memglot.project.storage.node import Link
 from memglot.project.storage.paths import memory_path
-from memglot.project.storage.vocabulary import STATUSES
+from memglot.project.storage.vocabulary import STATUSES, SourceKind
 
 
 class _DraftNode(Struct):
@@ -42,9 +42,10 @@ class _DraftLink(Struct):
 class Draft:
     """The nodes and relations that a save changes. One method per kind of change; each raises `ProjectError`."""
 
-    def __init__(self, snapshot: Snapshot, task: str, now: str) -> None:
+    def __init__(self, snapshot: Snapshot, task: str, now: str, actor: SourceKind = "agent") -> None:
         self._snapshot = snapshot
-        self._source = {"kind": "agent", "task": task}
+        self._actor = actor
+        self._source = {"kind": actor, "task": task}
         self._now = now
         self._nodes: dict[str, _DraftNode] = {}
         self._links: dict[str, _DraftLink] = {}
@@ -74,6 +75,10 @@ class Draft:
                 self._add_relation(change, new_ids, field)
             case "mark_stale":
                 self._mark_stale(change, field)
+            case "adopt_object":
+                self._adopt(change, field)
+            case "adopt_relation":
+                self._adopt_relation(change)
             case "supersede_object":
                 self._supersede(change, new_ids, field)
             case _:
@@ -128,9 +133,13 @@ class Draft:
         }
         sidecar |= {name: change[name] for name in ("stage", "anchors") if change.get(name)}
         rule = self._snapshot.layout.by_tool
-        body = change["body"].encode()
+        body = self._body_of(change["body"])
         self._nodes[id] = _DraftNode(sidecar, body, place + ".json", place + ".md", rule, False, True, True)
         self._log("memory.created", id)
+
+    def _body_of(self, text: str) -> bytes:
+        """Return the content of a text's file, in the style of the store."""
+        return (text + "\n" if self._snapshot.ends_texts else text).encode()
 
     def _is_taken(self, place: str) -> bool:
         return place in self._new_places or self._snapshot.has_path(place + ".json")
@@ -149,7 +158,7 @@ class Draft:
         body = change.get("body")
         new_body = body is not None and (node.body is None or trimmed(node.body.decode("utf-8", "replace")) != body)
         if new_body:
-            node.body, node.new_body = str(body).encode(), True
+            node.body, node.new_body = self._body_of(str(body)), True
         if new_body or node.sidecar != before:
             self._touch(node)
             self._log("memory.updated", change["id"])
@@ -183,6 +192,18 @@ class Draft:
             self._log("memory.superseded", id, change["reason"])
             self._unsupersede(id, by)
         self._add_relation({"from": by, "predicate": "supersedes", "to": id}, new_ids, field)
+
+    def _adopt(self, change: dict[str, Any], field: str) -> None:
+        """Accept a node as it is in its files, with a hash of their content."""
+        self._touch(self._require(change["id"], f"{field}/id"))
+        self._log("memory.updated", change["id"])
+
+    def _adopt_relation(self, change: dict[str, Any]) -> None:
+        for link in self._links_of(change["from"]):
+            if link.fields["id"] == change["id"] and not link.touched:
+                link.fields["updated_at"] = self._now
+                link.touched = True
+                self._log("relation.updated", change["id"])
 
     def _delete(self, change: dict[str, Any], field: str) -> None:
         id = change["id"]
@@ -246,7 +267,7 @@ class Draft:
         kind_of_change = how if how in ("created", "deleted") else "updated"
         self._changed_ids["relations" if what == "relation" else what, kind_of_change][id] = None
         key = "relation_id" if what == "relation" else "id"
-        line = {"actor": "agent", "event": event, key: id, "timestamp": self._now}
+        line = {"actor": self._actor, "event": event, key: id, "timestamp": self._now}
         self.events.append(line if reason is None else line | {"reason": reason})
 
     def files(self) -> dict[str, bytes | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, get_args
 
@@ -22,6 +23,7 @@ from memglot.project.save.request import (
 )
 from memglot.project.storage.errors import ProjectError
 from memglot.project.storage.ids import is_id
+from memglot.project.storage.json_place import place_of
 from memglot.project.storage.vocabulary import CONFIDENCES, PREDICATES, SAVED_KINDS, STAGES
 
 V = TypeVar("V")
@@ -78,13 +80,17 @@ _UNKNOWN = "Object contains unknown field `"
 _MISSING = "Object missing required field `"
 
 
-def decode_json(text: bytes) -> Any:
-    """Decode JSON text. Raise `ProjectError` if it is not valid."""
+def decode_json(text: bytes, source: str = "stdin") -> Any:
+    """Decode JSON text from a source, such as a file. Raise `ProjectError` with line and column if it is not valid."""
+    text = text.removeprefix(BOM_UTF8)
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        details = {"source": "stdin", "message": str(error)}
-        raise ProjectError("MemoryInvalidJson", "Save input contains invalid JSON.", details) from None
+        place = place_of(text, error)
+        details: dict[str, Any] = {"source": source, "message": place.reason}
+        if place.line is not None:
+            details |= {"line": place.line, "column": place.column}
+        raise ProjectError("MemoryInvalidJson", f"Save input contains invalid JSON: {place}.", details) from None
 
 
 def read_request(value: Any) -> FullSaveRequest:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import apsw
@@ -14,8 +15,8 @@ from memglot.project.map import update_map
 from memglot.project.project import Project
 from memglot.project.save.draft import Draft
 from memglot.project.save.parse import checked_request, decode_json, read_request
-from memglot.project.save.patch import changes_of, check_contents
-from memglot.project.save.request import FullSaveRequest, SaveRequest
+from memglot.project.save.patch import Change, changes_of, check_contents
+from memglot.project.save.request import SaveRequest
 from memglot.project.snapshot import Snapshot, snapshot_of
 from memglot.project.storage.files import drop_tool_index
 from memglot.project.storage.hashes import local_time
@@ -23,27 +24,52 @@ from memglot.project.storage.journal import Content, change_files, finish_change
 from memglot.project.storage.lock import locked
 from memglot.project.storage.paths import CONFIG, EVENTS, FOLDER, memory_path
 from memglot.project.storage.schemas import make_folders, missing_schemas
+from memglot.project.storage.vocabulary import SourceKind
 from memglot.settings import export_time
 
 
-def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = False) -> dict[str, Any]:
+def save(
+    project: Project,
+    request: SaveRequest | bytes,
+    *,
+    dry_run: bool = False,
+    actor: SourceKind = "agent",
+    source: str = "stdin",
+) -> dict[str, Any]:
     """Write what a request asks for, all of it or nothing; with `dry_run` only plan it.
 
-    The request is a struct or JSON text. Raise `ProjectError`; then nothing has changed.
+    The request is a struct or JSON text, which `source` names in errors; `actor` is who saves. Raise `ProjectError`;
+    then nothing has changed.
     """
-    value = request if isinstance(request, SaveRequest) else decode_json(request)
+    value = request if isinstance(request, SaveRequest) else decode_json(request, source)
     if dry_run or project.folder.exists():
         project.config  # noqa: B018 - another storage version is reported before errors in the request
     checked = checked_request(value if isinstance(value, SaveRequest) else read_request(value))
+    changes = partial(changes_of, checked)
+    return save_changes(project, checked.task, changes, dry_run=dry_run, actor=actor)
+
+
+def save_changes(
+    project: Project,
+    task: str,
+    changes: Callable[[Snapshot], list[Change]],
+    *,
+    dry_run: bool = False,
+    actor: SourceKind = "agent",
+) -> dict[str, Any]:
+    """Write the changes that a function makes of the present memory, which nobody else changes meanwhile.
+
+    Everything that writes nodes and relations goes through here. Raise `ProjectError`; then nothing has changed.
+    """
     if dry_run:
         with snapshot_of(project) as snapshot:
-            return _Plan(project, snapshot, checked).result(dry_run=True)
+            return _Plan(project, snapshot, task, changes(snapshot), actor).result(dry_run=True)
     _restore_deleted_store(project)
     project.config  # noqa: B018 - without a store there is nothing to lock
     with locked(project.folder, "save"):
         project.warnings.extend(finish_change(project.folder))
         with snapshot_of(project) as snapshot:
-            plan = _Plan(project, snapshot, checked)
+            plan = _Plan(project, snapshot, task, changes(snapshot), actor)
             plan.write()
             result = plan.result(dry_run=False)
             try:
@@ -60,14 +86,15 @@ def save(project: Project, request: SaveRequest | bytes, *, dry_run: bool = Fals
 class _Plan:
     """The files that a save writes, and what it reports about them."""
 
-    def __init__(self, project: Project, snapshot: Snapshot, request: FullSaveRequest) -> None:
+    def __init__(
+        self, project: Project, snapshot: Snapshot, task: str, changes: list[Change], actor: SourceKind
+    ) -> None:
         self._project = project
         self._snapshot = snapshot
         self._now = local_time(export_time())
-        changes = changes_of(request, snapshot)
-        project.warnings.extend(check_contents(request.task, changes))
-        self._patch = {"source": {"kind": "agent", "task": request.task}, "changes": changes}
-        self._draft = Draft(snapshot, request.task, self._now)
+        project.warnings.extend(check_contents(task, changes))
+        self._patch = {"source": {"kind": actor, "task": task}, "changes": changes}
+        self._draft = Draft(snapshot, task, self._now, actor)
         new_ids = {change["id"] for change in changes if change["op"] == "create_object"}
         for number, change in enumerate(changes):
             self._draft.apply(change, new_ids, f"/changes/{number}")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from memglot.project.storage.errors import issue
+from memglot.project.storage.json_place import place_of
 from memglot.project.storage.paths import memory_path
 from memglot.project.storage.vocabulary import STORAGE_VERSION
 
@@ -92,9 +93,10 @@ def unreadable_file(path: str, error: OSError) -> FileFault:
     return FileFault(UNREADABLE, path, f"This file cannot be read: {reason}.", reason=reason.lower())
 
 
-def invalid_json(path: str, error: Exception) -> FileFault:
+def invalid_json(path: str, raw: bytes, error: Exception) -> FileFault:
     """Return the fault of a file that is not valid JSON."""
-    return FileFault("JsonInvalid", path, f"This is not valid JSON: {error}.", reason=str(error))
+    found = place_of(raw, error)
+    return FileFault("JsonInvalid", path, f"This is not valid JSON: {found}.", reason=str(found))
 
 
 def invalid_schema(path: str, error: msgspec.ValidationError) -> FileFault:

@@ -144,7 +144,7 @@ def decode_json(path: str, raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise faults.invalid_json(path, error) from None
+        raise faults.invalid_json(path, raw, error) from None
 
 
 def check_version(config: object) -> None:
