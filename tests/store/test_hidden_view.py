@@ -192,6 +192,9 @@ CASES: dict[str, list[Case]] = {
     "mirror_conflicts": [lambda view, _: view.mirror_conflicts()],
     "move": [lambda view, _: view.move("work", "play"), lambda view, _: view.move("work", "play", dry_run=True)],
     "notes": [lambda view, _: view.notes],
+    "embed_imported": [
+        lambda view, out: view.embed_imported(view.import_from(out.parent / "in" / "new.json", embed=False))
+    ],
     "open": [lambda view, _: None],
     "open_for_dry_run": [lambda view, _: None],
     "relations": [lambda view, _: view.relations(), lambda view, _: view.relations(OPEN)],

@@ -4,20 +4,17 @@ import os
 from typing import Any
 
 from memglot.model import DELETED, THINGS
-from memglot.store.contract import Store
+from memglot.store.contract import Counted, Store
 from memglot.store.query import Filter, Query
 
 
 def stats(store: Store) -> dict[str, Any]:
-    """Return statistics about the store."""
-    kinds: dict[str, int] = {}
-    scopes: dict[str, int] = {}
-    tags: dict[str, int] = {}
-    for record in store.records.select():
-        kinds[record.kind] = kinds.get(record.kind, 0) + 1
-        scopes[record.scope] = scopes.get(record.scope, 0) + 1
-        for tag in record.tags:
-            tags[tag] = tags.get(tag, 0) + 1
+    """Return statistics about the store, from one snapshot."""
+    with store.reading():
+        return _stats(store)
+
+
+def _stats(store: Store) -> dict[str, Any]:
     things = {name: store.things.count(kind) for name, kind in THINGS.items()}
     every = Filter(with_deleted=True)
     with_vector = store.vectors.count(Query(), every)
@@ -30,11 +27,11 @@ def stats(store: Store) -> dict[str, Any]:
     return {
         "store": store.url,
         "bytes": size,
-        "memories": sum(kinds.values()),
+        "memories": store.records.count(),
         "deleted_in_source": store.records.count(Filter(status=(DELETED,))),
-        "kinds": _most_common(kinds),
-        "scopes": _most_common(scopes),
-        "tags": _most_common(tags),
+        "kinds": _most_common(store, "kind"),
+        "scopes": _most_common(store, "scope"),
+        "tags": _most_common(store, "tag"),
         "things": {name: count for name, count in things.items() if count},
         "vectors": vectors,
         "imports": sum(1 for _ in store.history.imports()),
@@ -42,6 +39,6 @@ def stats(store: Store) -> dict[str, Any]:
     }
 
 
-def _most_common(counts: dict[str, int]) -> dict[str, int]:
-    """Return the twenty most common, most common first."""
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:20])
+def _most_common(store: Store, field: Counted) -> dict[str, int]:
+    """Return the twenty most common values of a field, most common first."""
+    return dict(sorted(store.records.count_by(field), key=lambda pair: (-pair[1], pair[0]))[:20])

@@ -166,10 +166,13 @@ class SqliteRecords:
     def count_by(self, field: Counted, filter: Filter = Filter()) -> Iterator[tuple[str, int]]:
         """Yield each tree path, scope, kind or tag that has records, with their number, in order."""
         where, bindings = condition(filter)
-        value, source = f"records.{field}", "records"
-        if field == "tag":
-            value, source = "each.value", "records, json_each(records.tags) AS each"
-        sql = f"SELECT {value}, count(*) FROM {source} {where} GROUP BY 1 ORDER BY 1"
+        if field == "tree":
+            sql = f"SELECT tree, count(*) FROM records {where} GROUP BY tree ORDER BY tree"
+        else:
+            # In the order of an index that has these columns, so that no record is read.
+            groups = f"SELECT tags, kind, scope, count(*) AS number FROM records {where} GROUP BY tags, kind, scope"
+            value, source = (field, "") if field != "tag" else ("each.value", ", json_each(tags) AS each")
+            sql = f"SELECT {value}, sum(number) FROM ({groups}){source} GROUP BY 1 ORDER BY 1"
         rows = self._connection.rows(sql, bindings)
         return ((value, count) for value, count in rows if isinstance(value, str))
 

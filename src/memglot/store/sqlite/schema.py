@@ -141,10 +141,13 @@ SCHEMA = (
 )
 """Everything that a new store consists of, except for `DEFERRED_INDEXES`."""
 
+COUNTS = "records_counted"
+"""The index that statistics are counted in; stores of earlier versions get it from the next command that writes."""
 DEFERRED_INDEXES = {
     "records_content": "CREATE INDEX records_content ON records (substr(content_hash, 1, 8))",
     "records_created": "CREATE INDEX records_created ON records (created_at, id)",
     "records_tree": "CREATE INDEX records_tree ON records (tree)",
+    COUNTS: f"CREATE INDEX {COUNTS} ON records (tags, kind, scope)",
     "imported_digests_digest": "CREATE INDEX imported_digests_digest ON imported_digests (digest)",
 }
 """Indexes that a bulk load builds at its end; every open for writing creates those that are missing."""

@@ -15,7 +15,7 @@ from memglot.store.sqlite.connection import CACHE, Connection
 from memglot.store.sqlite.failures import FAILURES, check_texts, of_texts
 from memglot.store.sqlite.fts_query import is_word, is_written
 from memglot.store.sqlite.rows import listed
-from memglot.store.sqlite.schema import DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
+from memglot.store.sqlite.schema import COUNTS, DEFERRED_INDEXES, TEXT_INDEX, TOKENIZER
 from memglot.text.dialogue import MAY_HAVE_THREAD, Turn, turn_of
 from memglot.text.words import index_text, index_values, short_values
 
@@ -311,8 +311,8 @@ class TextIndex:
         return True
 
     def is_complete(self) -> bool:
-        """Return True if every index exists and covers every record."""
-        return not self._missing_indexes() and self.is_indexed()
+        """Return True if every index that searches use exists and covers every record."""
+        return not set(self._missing_indexes()) - {COUNTS} and self.is_indexed()
 
     def is_indexed(self) -> bool:
         """Return True if the text index covers every record."""
