@@ -6,9 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 CLIENTS := $(VENV)/clients
 FUZZ := $(VENV)/fuzz
+PAGES := docs/*.md docs/*/*.md
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs clean
+.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs docs-site clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -23,7 +24,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
-	$(BIN)/cog --check -r README.md docs/*.md
+	$(BIN)/cog --check -r README.md $(PAGES)
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -73,7 +74,12 @@ accept: $(STAMP)  ## rewrite goldens and CLI cases with the current output; revi
 	MEMGLOT_ACCEPT=1 $(BIN)/pytest -n 2 tests/formats/test_goldens.py tests/cli/test_cli_cases.py
 
 docs: $(STAMP)  ## regenerate the generated parts of the docs
-	$(BIN)/cog -r README.md docs/*.md
+	$(BIN)/cog -r README.md $(PAGES)
+	$(BIN)/python scripts/man.py
+
+docs-site: $(STAMP)  ## build the documentation as a site, in build/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 demo: $(VENV)/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh

@@ -9,6 +9,8 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+LIMIT = 200 * 2**20
+"""Maximum size of an installation in bytes; docs/packages.md says what takes how much."""
 
 
 def run(*command: str | Path, cwd: Path, env: dict[str, str] | None = None, text: str = "") -> str:
@@ -65,11 +67,21 @@ def main() -> None:
             text="".join(json.dumps(line) + "\n" for line in lines),
         )
         assert "from the wheel" in answer, answer
+        assert "# Tutorial" in run(memglot, "help", "tutorial", cwd=folder)
+        assert (folder / "env" / "share" / "man" / "man1" / "memglot.1").exists()
         typed = run(python, "-c", "import memglot, pathlib; print(pathlib.Path(memglot.__file__).parent)", cwd=folder)
-        assert (Path(typed.strip()) / "py.typed").exists()
+        package = Path(typed.strip())
+        assert (package / "py.typed").exists()
+        size = installed_size(package.parent)
+        assert size < LIMIT, f"an installation takes {size / 2**20:.0f} MiB; docs/packages.md names the limit"
         run(python, "-c", "from memglot.embed import embedder; assert embedder().embed(['a wheel']).any()", cwd=folder)
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
-    print("the wheel works in a new environment")
+    print(f"the wheel works in a new environment, which takes {size / 2**20:.0f} MiB")
+
+
+def installed_size(folder: Path) -> int:
+    """Return how much space the packages take on the disk, with pip and compiled bytecode."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import cog
@@ -17,31 +20,57 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 
-def transcript(*commands: str) -> None:
-    """Run commands in a folder with the examples, and write what they print."""
-    environment = {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        "MEMGLOT_STORE": "memories.db",
-        "USER": "you",
-        "LC_ALL": "C.UTF-8",
-    }
+def transcript(*commands: str, files: dict[str, str] | None = None) -> None:
+    """Run commands in a new home folder with the examples, and write what they print.
+
+    `files` are copied into it first: each name, with its source in the repository.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PYTHONPATH": str(ROOT / "src"),
+            "MEMGLOT_STORE": "memories.db",
+            "HOME": folder,
+            "USER": "you",
+            "LC_ALL": "C.UTF-8",
+        }
         (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        for name, source in (files or {}).items():
+            copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copyfile
+            copy(ROOT / source, Path(folder) / name)
         cog.outl("```console")
         for command in commands:
             cog.outl(f"$ {command}")
             done = subprocess.run(
                 ["bash", "-c", f"{command} 2>&1"], cwd=folder, env=environment, capture_output=True, text=True
             )
-            cog.outl(_steady(done.stdout).rstrip())
+            cog.outl(_steady(done.stdout.replace(folder, "~")).rstrip())
         cog.outl("```")
 
 
+def journey(name: str) -> None:
+    """Write the commands of a journey in `tests/journeys/`, which runs in the tests."""
+    (script,) = (ROOT / "tests" / "journeys").glob(f"{name}.*")
+    lines = itertools.dropwhile(
+        lambda line: line.startswith(("#", "set -eu", '"""')), script.read_text(encoding="utf-8").splitlines()
+    )
+    cog.outl("```bash" if script.suffix == ".sh" else "```python")
+    cog.outl("\n".join(lines).strip("\n"))
+    cog.outl("```")
+
+
 def _steady(text: str) -> str:
-    """Shorten ids, which differ on every run."""
-    return re.sub(
+    """Replace what differs on every run: ids, and the date of today."""
+    text = re.sub(
         r"\b(?!0194a000)([0-9a-f]{8})-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b", "01a1de6d-…", text
     )
+    short = dict.fromkeys(re.findall(r"^(?!0000)[0-9a-f]{8}(?=  )", text, re.MULTILINE))
+    for number, id in enumerate(short, 1):
+        text = text.replace(id, f"7d02c1e{number % 10}")
+    today = datetime.now(UTC).date()
+    for day in (today, today - timedelta(days=1)):
+        text = text.replace(day.isoformat(), "2026-11-19")
+    return text
 
 
 def _doc(found: object) -> str:

@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "disk": set(),
     "files": set(),
     "threads": set(),
+    "topics": set(),
     "database": set(),
     "text": GROUND | {"model"},
     "model": {"errors", "settings", "display"},
@@ -49,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"arguments", "project", "project.storage", "store"},
     "cli": CORE
     | {"clients", "memory", "search", "editing", "merging", "importing", "exporting", "results"}
-    | {"results", "arguments", "project", "project.storage", "mcp", "formats"},
+    | {"results", "arguments", "project", "project.storage", "mcp", "formats", "topics"},
     "testing": CORE | {"store", "formats"},
     "__main__": {"cli"},
 }

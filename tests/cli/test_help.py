@@ -43,6 +43,7 @@ def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.C
 
 
 ALL = dict(_commands(cli))
+PAGES = [page for page in sorted((Path(__file__).parents[2] / "docs").rglob("*.md")) if "```bash" in page.read_text()]
 
 
 def _examples(command: click.Command) -> list[str]:
@@ -90,6 +91,16 @@ def test_examples_are_printed_as_written_and_are_accepted(
             own += words[: len(name.split())] == name.split()
             _parse([os.path.expanduser(word) for word in words])
     assert own
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_commands_in_the_docs_are_accepted(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "notes").mkdir()
+    for block in re.findall(r"^```bash\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            for words in _calls(re.sub(r"\s#.*", "", line)) if line.startswith("memglot ") else ():
+                _parse([os.path.expanduser(word) for word in words])
 
 
 @pytest.mark.parametrize("name", ["add", "entity", "formats", "identity", "list", "scope", "search", "stats", "tree"])

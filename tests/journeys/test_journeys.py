@@ -2,7 +2,8 @@
 
 Each `NAME.sh` runs in an empty home folder with `memglot` on the PATH, offline and without input. Files that it needs
 are in a folder `NAME` next to it, which is copied into the home folder first. A script checks itself: `set -eu` ends it
-at the first command that fails, such as a `grep -q` that finds nothing.
+at the first command that fails, such as a `grep -q` that finds nothing. The journey of a Python programmer is a Python
+script, with `assert`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 JOURNEYS = sorted(Path(__file__).parent.glob("*.sh"))
+PROGRAMS = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path != Path(__file__)]
 START = re.compile(r"#!/usr/bin/env bash\n(# .+\n)+set -eu(o pipefail)?\n")
 CHECK = re.compile(r"\b(?:grep -q|test|diff|cmp)\b|\[ ")
 FOREIGN = re.compile(r"\b(?:python3?|pip|node|npm|perl|ruby|jq|curl|wget|sudo|ssh)\b")
@@ -48,7 +50,7 @@ def run(script: Path, home: Path) -> subprocess.CompletedProcess[str]:
         **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9"),
     }
     return subprocess.run(
-        ["bash", "-x", script],
+        ["bash", "-x", script] if script.suffix == ".sh" else [sys.executable, script],
         cwd=home,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -61,7 +63,7 @@ def run(script: Path, home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("script", JOURNEYS, ids=[script.stem for script in JOURNEYS])
+@pytest.mark.parametrize("script", [*JOURNEYS, *PROGRAMS], ids=lambda script: script.stem)
 def test_journey(script: Path, tmp_path: Path) -> None:
     done = run(script, tmp_path / "home")
     assert done.returncode == 0, f"exit status {done.returncode} after\n{done.stdout}"

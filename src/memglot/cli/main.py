@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "export": "Export memories to a file, folder or standard output.",
     "formats": "List the formats that memglot can read and write.",
     "get": "Show a memory as Markdown.",
+    "help": "Show a page of the documentation, or the help of a command.",
     "history": "Show all versions of a memory, oldest first.",
     "identity": "Show or set your identity text.",
     "import": "Import memories from files, folders, zip archives or standard input.",
@@ -67,7 +68,7 @@ GROUPS: dict[str, str] = {
     "Agents": "mcp embed identity scope serve",
     "Projects": "repo",
     "Knowledge": "link unlink relations entity entities supersede chain",
-    "Care": "stats doctor backup restore consolidate audit completion",
+    "Care": "stats doctor backup restore consolidate audit completion help",
 }
 """The commands by what people use them for."""
 OVERVIEW = ("Everyday", "Exchange", "Agents", "Projects", "Care")
