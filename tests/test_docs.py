@@ -107,6 +107,12 @@ def test_every_test_with_faults_is_described_with_a_measured_result() -> None:
     assert len(rows) == page.split("## What was tried")[1].split("\n## ")[0].count("\n| ") - 1
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"([\w/-]+\.md)$", site.split("\nnav:\n")[1], re.MULTILINE)
+    assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES)
+
+
 def test_changelog_entries_have_their_shape() -> None:
     entries = list((ROOT / "changelog" / "unreleased").glob("*.md"))
     for entry in entries:

@@ -306,7 +306,7 @@ CASES = (
 )
 READING = {
     "audit", "chain", "completion", "diff", "entities", "formats", "get", "help", "history", "imports", "list",
-    "relations", "search", "serve", "stats", "tags", "tree", "verify", "repo check", "repo diff", "repo inspect", "repo query",
-    "repo list", "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
+    "relations", "search", "serve", "stats", "tags", "tree", "verify", "repo check", "repo diff", "repo inspect",
+    "repo list", "repo query", "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",
 }  # fmt: skip
 """Commands that write nothing, or no more than a cache."""
