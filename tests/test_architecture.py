@@ -171,7 +171,7 @@ CREATORS = {
     "cli/terminal.py": "a stream that is open already",
     "formats/core/target.py": "pipes and devices, which exist already",
     # In temporary folders, which only the user can read.
-    "cli/edit.py": "temporary folder",
+    "cli/editor.py": "temporary folder",
     "database.py": "temporary folder",
     "formats/core/read.py": "temporary folder",
     "formats/core/source.py": "temporary folder",
