@@ -79,7 +79,7 @@ docs: $(STAMP)  ## regenerate the generated parts of the docs
 
 docs-site: $(STAMP)  ## build the documentation as a site, in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
 demo: $(VENV)/demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh

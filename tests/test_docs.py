@@ -107,6 +107,12 @@ def test_every_test_with_faults_is_described_with_a_measured_result() -> None:
     assert len(rows) == page.split("## What was tried")[1].split("\n## ")[0].count("\n| ") - 1
 
 
+def test_pages_link_to_pages_only() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).resolve() in PAGES, (page, target)
+
+
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"([\w/-]+\.md)$", site.split("\nnav:\n")[1], re.MULTILINE)
