@@ -97,7 +97,7 @@ def test_links_work() -> None:
 def test_every_test_with_faults_is_described_with_a_measured_result() -> None:
     page = DOCS["reliability.md"]
     for path in sorted((ROOT / "tests" / "faults").glob("test_*.py")):
-        assert f"](../tests/faults/{path.name})" in page or path.stem == "test_torture", path.name
+        assert f"`tests/faults/{path.name}`" in page or path.stem == "test_torture", path.name
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^make ([a-z-]+)", page, re.MULTILINE)
     assert targets and all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
