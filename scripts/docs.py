@@ -20,21 +20,23 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 
-def transcript(*commands: str, files: dict[str, str] | None = None) -> None:
-    """Run commands in a new home folder with the examples, and write what they print.
+def transcript(*commands: str, files: dict[str, str] | None = None, store: str | None = None) -> None:
+    """Run commands in a new home folder, and write what they print.
 
-    `files` are copied into it first: each name, with its source in the repository.
+    `files` are copied into it first: each name, with its source in the repository. With a `store`, the commands are
+    what somebody types who has no repository: there are no examples, and each of them must succeed.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
             "PYTHONPATH": str(ROOT / "src"),
-            "MEMGLOT_STORE": "memories.db",
+            "MEMGLOT_STORE": store or "memories.db",
             "HOME": folder,
             "USER": "you",
             "LC_ALL": "C.UTF-8",
         }
-        (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        if store is None:
+            (Path(folder) / "examples").symlink_to(ROOT / "examples")
         for name, source in (files or {}).items():
             copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copyfile
             copy(ROOT / source, Path(folder) / name)
@@ -44,7 +46,10 @@ def transcript(*commands: str, files: dict[str, str] | None = None) -> None:
             done = subprocess.run(
                 ["bash", "-c", f"{command} 2>&1"], cwd=folder, env=environment, capture_output=True, text=True
             )
-            cog.outl(_steady(done.stdout.replace(folder, "~")).rstrip())
+            if done.returncode and store is not None:
+                raise RuntimeError(f"exit status {done.returncode}: {command}\n{done.stdout}")
+            shown = _steady(done.stdout.replace(folder, "~")).rstrip()
+            cog.out(f"{shown}\n" if shown or store is None else "")
         cog.outl("```")
 
 

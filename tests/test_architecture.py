@@ -45,12 +45,13 @@ ALLOWED: dict[str, set[str]] = {
     | {"upkeep"}
     | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
     "project": CORE | {"project.storage"},
+    "demo": CORE | {"memory"},
     "mcp": CORE
     | {"memory", "search", "editing", "merging", "importing", "exporting", "results"}
     | {"arguments", "project", "project.storage", "store"},
     "cli": CORE
     | {"clients", "memory", "search", "editing", "merging", "importing", "exporting", "results"}
-    | {"results", "arguments", "project", "project.storage", "mcp", "formats", "topics"},
+    | {"results", "arguments", "project", "project.storage", "mcp", "formats", "topics", "demo"},
     "testing": CORE | {"store", "formats"},
     "__main__": {"cli"},
 }

@@ -164,6 +164,8 @@ CASES = (
     Case("copy", ["copy", "work.part1", "other"], ignored=("id",)),
     Case("delete", ["delete", *IDS[:5]], codes=(0, 2)),
     Case("delete-tree", ["delete-tree", "work.part1"]),
+    Case("demo", ["demo", "sample"], setup=()),
+    Case("demo --remove", ["demo", "sample", "--remove"], setup=(["demo", "sample"],), codes=(0, 2)),
     Case("doctor --fix", ["doctor", "--fix"]),
     Case("doctor --salvage", ["doctor", "--salvage", "new.db"], codes=(0, 2)),
     Case("edit", ["edit", IDS[3]]),

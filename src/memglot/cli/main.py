@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "copy": "Copy a branch of the tree.",
     "delete": "Delete memories.",
     "delete-tree": "Delete a branch of the tree.",
+    "demo": "Create a store with a year of sample memories to try memglot with.",
     "diff": "Compare two files, folders or stores, memory by memory.",
     "doctor": "Check the store, and repair its indexes.",
     "edit": "Edit a memory in your editor.",
@@ -68,7 +69,7 @@ GROUPS: dict[str, str] = {
     "Agents": "mcp embed identity scope serve",
     "Projects": "repo",
     "Knowledge": "link unlink relations entity entities supersede chain",
-    "Care": "stats doctor backup restore consolidate audit completion help",
+    "Care": "demo stats doctor backup restore consolidate audit completion help",
 }
 """The commands by what people use them for."""
 OVERVIEW = ("Everyday", "Exchange", "Agents", "Projects", "Care")

@@ -1,0 +1,1 @@
+"""A throw-away store with a year of sample memories."""
