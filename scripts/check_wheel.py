@@ -76,11 +76,18 @@ def main() -> None:
         assert size < LIMIT, f"an installation takes {size / 2**20:.0f} MiB; docs/packages.md names the limit"
         run(python, "-c", "from memglot.embed import embedder; assert embedder().embed(['a wheel']).any()", cwd=folder)
         assert "from the wheel" in run(memglot, *store, "search", "wheel", cwd=folder)
-        # After the size was measured: the program that runs others without installing them.
-        run(python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv~=0.13.8", cwd=folder)
-        uvx = (folder / "env" / "bin" / "uvx", "--quiet", "--no-config", "--python", python, "--from", wheel, "memglot")
-        assert "from uvx" in run(*uvx, "--store", "uvx.db", "add", "from uvx", "--json", cwd=folder)
+        # After the size was measured.
+        check_uvx(folder, wheel)
     print(f"the wheel works in a new environment, which takes {size / 2**20:.0f} MiB")
+
+
+def check_uvx(folder: Path, wheel: Path) -> None:
+    """Run the wheel with uvx, which runs a program without installing it."""
+    programs = folder / "env" / "bin"
+    python = programs / "python"
+    run(python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv~=0.13.8", cwd=folder)
+    uvx = (programs / "uvx", "--quiet", "--no-config", "--python", python, "--from", wheel, "memglot")
+    assert "from uvx" in run(*uvx, "--store", "uvx.db", "add", "from uvx", "--json", cwd=folder)
 
 
 def installed_size(folder: Path) -> int:
