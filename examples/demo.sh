@@ -34,8 +34,8 @@ show memglot verify memories.ndjson
 head -n 2 memories.ndjson > cut.ndjson
 may_fail 1 memglot verify cut.ndjson
 show memglot import vault
-show memglot sync export --out=memories.json
-show memglot --store laptop.db sync import --from=memories.json
+show memglot sync memories.json
+show memglot --store laptop.db sync memories.json
 show memglot sync diff-with-remote --from=memories.json
 show memglot diff memories.db laptop.db
 show memglot mcp tools

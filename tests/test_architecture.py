@@ -41,8 +41,9 @@ ALLOWED: dict[str, set[str]] = {
     "importing": CORE | {"formats", "store", "merging", "editing"},
     "search": CORE | {"embed", "store", "results", "arguments"},
     "upkeep": CORE | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results"},
+    "syncing": CORE | {"upkeep"} | {"formats", "store", "exporting", "importing", "search", "results", "arguments"},
     "memory": CORE
-    | {"upkeep"}
+    | {"upkeep", "syncing"}
     | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results", "arguments"},
     "project": CORE | {"project.storage"},
     "demo": CORE | {"memory"},

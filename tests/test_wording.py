@@ -85,6 +85,7 @@ FACTS: dict[str, tuple[Any, ...]] = {
     "UnknownChoice": ("mode", "exact", ["hybrid", "fulltext"]),
     "NotWritable": ("chatgpt",),
     "TargetExists": ("notes.json",),
+    "UnseenFile": ("notes.json", "contains 1 memory that this store has not seen"),
     "NeedsFolder": ("markdown", "`notes.md`"),
     "HiddenScope": ("diary",),
     "Unreadable": ("notes.json", "it is a folder"),

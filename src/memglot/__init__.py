@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memglot.exporting.convert import convert as convert
     from memglot.exporting.diff import Difference as Difference
     from memglot.exporting.diff import diff as diff
+    from memglot.exporting.sync_path import SyncResult as SyncResult
     from memglot.exporting.verify import Verdict as Verdict
     from memglot.exporting.verify import verify as verify
     from memglot.formats.base import Format
@@ -40,6 +41,7 @@ _NAMES = {
     "memglot.editing.backup": ("restore",),
     "memglot.editing.scopes": ("Scope",),
     "memglot.errors": ("MemglotError",),
+    "memglot.exporting.sync_path": ("SyncResult",),
     "memglot.exporting.convert": ("Conversion", "convert"),
     "memglot.exporting.diff": ("Difference", "diff"),
     "memglot.exporting.verify": ("Verdict", "verify"),

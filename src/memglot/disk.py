@@ -115,6 +115,12 @@ class DiskMap(Mapping[str, Any]):
         for (key,) in self._db.execute("SELECT key FROM pairs ORDER BY key"):
             yield key
 
+    def pairs(self) -> Iterator[tuple[str, Any]]:
+        """Yield the keys with their values, in the order of the keys."""
+        self._flush()
+        for key, text in self._db.execute("SELECT key, value FROM pairs ORDER BY key"):
+            yield key, msgspec.json.decode(text)
+
     def __len__(self) -> int:
         self._flush()
         return int(self._db.execute("SELECT count(*) FROM pairs").get)

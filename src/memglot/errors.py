@@ -3,7 +3,7 @@
     MemglotError
     ├── UsageError            2  the call itself is wrong
     │   ├── UnknownFormat, UnknownEmbedder, UnknownStore, UnknownChoice
-    │   ├── NotWritable, TargetExists, NeedsFolder
+    │   ├── NotWritable, TargetExists, UnseenFile, NeedsFolder
     │   └── HiddenScope
     ├── Unreadable            2  an input that cannot be read at all
     │   └── NotADatabase, WrongPassphrase
@@ -99,9 +99,18 @@ class NotWritable(UsageError, code="not_writable"):
 class TargetExists(UsageError, code="exists"):
     """An export that would overwrite something."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"`{path}` already exists", "use another path, or `--force` to overwrite it")
+    def __init__(self, path: str, message: str = "", hint: str = "") -> None:
+        super().__init__(
+            message or f"`{path}` already exists", hint or "use another path, or `--force` to overwrite it"
+        )
         self.path = path
+
+
+class UnseenFile(TargetExists, code="unseen"):
+    """A file that an export does not replace, because it contains what the store has not seen, or may contain it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, f"`{path}` {reason}", f"`memglot sync {path}` merges both; `--force` replaces the file")
 
 
 class NeedsFolder(UsageError, code="needs_folder"):

@@ -268,6 +268,21 @@ def _is_locked_at(handle: int, path: Path) -> bool:
         return False
 
 
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder; wait for processes that hold it. Folders that cannot be locked are not."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        _try_lock(handle, wait=True)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _try_lock(handle: int, *, wait: bool) -> bool:
     """Lock an open file or folder; return False if it is in use, or if this system cannot lock it."""
     if sys.platform == "win32":

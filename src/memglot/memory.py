@@ -30,19 +30,19 @@ from memglot.store.contract import Store
 from memglot.store.hidden import complete
 from memglot.store.location import open_store
 from memglot.store.view import VisibleStore
+from memglot.syncing import Syncing
 from memglot.threads import one_at_a_time
-from memglot.upkeep import Upkeep
 
 # Imports inside methods keep start-up fast: a search needs no format, and starts twice as fast without them.
 if TYPE_CHECKING:
-    from memglot.exporting.sync import RemoteDiff
+    from memglot.exporting.sync_path import SyncResult
     from memglot.formats.core.read import Input
     from memglot.importing.run import ImportOptions
     from memglot.results import ExportResult, ImportResult
 
 
 @one_at_a_time
-class Memory(Upkeep):
+class Memory(Syncing):
     """A store of memories. Use it as a context manager, or call `close()`.
 
     Several threads may use one object: its calls run one after another. Open one object for each thread to run them at
@@ -101,6 +101,9 @@ class Memory(Upkeep):
         if self._is_closed:
             raise ClosedStore(self._store.url)
         return self._store
+
+    def _open_store(self) -> Store | None:
+        return None if self._store is None else self.store
 
     @property
     def hides(self) -> bool:
@@ -476,7 +479,9 @@ class Memory(Upkeep):
             self.embed_imported(result, progress=report.progress.count_embedded)
         return result
 
-    def embed_imported(self, result: ImportResult, *, progress: Callable[[int, int], None] | None = None) -> None:
+    def embed_imported(
+        self, result: ImportResult | SyncResult, *, progress: Callable[[int, int], None] | None = None
+    ) -> None:
         """Build the missing vectors after an import without `embed`; the notes of the result say if any are left."""
         result.embedded, note = self.meaning.complete(progress=progress)
         if note is not None:
@@ -558,54 +563,7 @@ class Memory(Upkeep):
         if result.exchange is not None and len(result.exchange):
             result.exchange.remember(self.store)
 
-    def sync_export(
-        self,
-        path: str | Path | None = None,
-        *,
-        scope: str | None = None,
-        include_audit_chain: bool = False,
-        include_embeddings: bool = False,
-        passphrase: Passphrase = None,
-        plaintext: bool = False,
-        v5: bool = False,
-        chunk_size_mb: int = 5,
-        force: bool = False,
-        stream: Any = None,
-        progress: ShowProgress | None = None,
-    ) -> ExportResult:
-        """Write memories.json for another machine, for memoryd or for mcp-memory-service.
-
-        Sensitive scopes are encrypted with the passphrase; without one the export is refused, unless `plaintext`. With
-        `v5` the file has mcp-memory-service's own format and leaves them out.
-        """
-        from memglot.exporting.sync import sync_export
-        from memglot.formats.core.target import Target
-        from memglot.results import ExportResult
-
-        report = Report(progress)
-        memory = io.BytesIO() if path is None and stream is None else None
-        target = Target(Path(path) if path is not None else None, stream or memory, force=force)
-        used = sync_export(
-            self.store,
-            target,
-            report,
-            scope=scope,
-            audit=include_audit_chain,
-            embeddings=include_embeddings,
-            passphrase=passphrase,
-            plaintext=plaintext,
-            v5=v5,
-            chunk_size=chunk_size_mb,
-        )
-        return ExportResult(report, used.name, target.path, memory.getvalue() if memory else None)
-
     def sync_import(self, path: Input, *, conflict: str = "merge", **options: Any) -> ImportResult:
         """Import memories.json and merge it; takes the options of `import_from`."""
         check_choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
-
-    def diff_with_remote(self, path: str | Path, *, progress: ShowProgress | None = None, **options: Any) -> RemoteDiff:
-        """Return what `sync_import` of a file would change; takes its `passphrase` and `max_record`."""
-        from memglot.exporting.sync import diff_with_remote
-
-        return diff_with_remote(self.store, path, Report(progress), **options)

@@ -153,6 +153,10 @@ class Report:
         self.inputs = InputFacts()
         self.fail_fast = False
         self.read = self.imported = self.merged = self.skipped = self.failed = self.conflicts = 0
+        self.deleted = 0
+        """Number of memories that an import deleted, because they were deleted in its input."""
+        self.others = 0
+        """Number of items other than memories that an import added, changed or removed, deletions included."""
         self.batches = 0
         """Number of batches that were stored, or failed."""
         self.format = ""

@@ -116,8 +116,12 @@ class ExportResult:
         path: Path | None,
         content: bytes | None,
         exchange: Exchange | None = None,
+        *,
+        is_written: bool = True,
     ) -> None:
         self._report = report
+        self.is_written = is_written
+        """Whether anything was written; `sync_export` leaves a file alone that already contains everything."""
         self.exchange = exchange
         """What was written for another tool, for `Memory.remember_export`."""
         self.format = format
@@ -144,6 +148,7 @@ class ExportResult:
             "digest": self.digest,
         }
         value |= {"partial": True} if self.is_partial else {}
+        value |= {} if self.is_written else {"unchanged": True}
         return {**value, "losses": self.losses, "notes": self.notes}
 
 

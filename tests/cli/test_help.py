@@ -17,8 +17,8 @@ from memglot.cli.session import Session
 
 VERBS = set(
     "Add Answer Build Change Check Clear Compare Convert Copy Create Delete Edit Exchange Export Import List Mark "
-    "Merge Move Open Print Rebuild Register Remove Rename Replace Restore Search Serve Show Store Undo Unregister "
-    "Verify Write Close".split()
+    "Merge Move Open Print Rebuild Register Remove Rename Replace Restore Search Serve Show Store Sync Undo "
+    "Unregister Verify Write Close".split()
 )
 DAILY = {
     *"import export convert search add list get update edit delete tree undo conflicts verify diff backup".split(),

@@ -282,7 +282,18 @@ CASES = (
     ),
     Case("scope", ["scope", "sensitive", "user"]),
     Case("supersede", ["supersede", IDS[1], IDS[2]]),
-    Case("sync export", ["sync", "export", "--out=memories.json"], codes=(0, 2)),
+    Case("sync", ["sync", "memories.json"]),
+    Case(
+        "sync with a file of another machine",
+        ["sync", "memories.json"],
+        setup=(
+            *BASE,
+            ["--store", "other.db", "import", "later.ndjson"],
+            ["--store", "other.db", "sync", "memories.json"],
+            ["delete", IDS[7]],
+        ),
+    ),
+    Case("sync export", ["sync", "export", "--out=memories.json"]),
     Case(
         "sync import",
         ["sync", "import", "--from=memories.json"],

@@ -220,7 +220,7 @@ def test_large_bodies_are_stored_once_in_separate_files_and_verified(memory: Mem
             assert all("its body" in str(fault) for fault in result.errors)
         assert not verify(out).ok
     with Memory.open(":memory:") as other:
-        memory.sync_export(out, v5=True)
+        memory.sync_export(out, v5=True, force=True)
         assert other.sync_import(out).imported == 3
 
 

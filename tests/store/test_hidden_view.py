@@ -212,6 +212,7 @@ CASES: dict[str, list[Case]] = {
     "stats": [lambda view, _: view.stats()],
     "store": [lambda view, _: [view.store.settings(), view.store.records.select(), view.store.things.select(Entity)]],
     "supersede": [lambda view, _: view.supersede(OTHER, OPEN)],
+    "sync": [lambda view, out: view.sync(out / "memories.json")],
     "sync_export": [
         lambda view, out: view.sync_export(out / "out.json"),
         lambda view, out: view.sync_export(out / "out.json", plaintext=True),
@@ -353,7 +354,11 @@ def test_an_id_in_use_is_refused_without_a_reason(folder: Path) -> None:
 
 def test_operations_on_the_complete_file_are_refused(folder: Path) -> None:
     with Memory.open(folder / "secret" / "store.db", sensitive=False) as view:
-        for call in (lambda: view.backup(folder / "copy.db"), lambda: view.mark_normal(SCOPE)):
+        for call in (
+            lambda: view.backup(folder / "copy.db"),
+            lambda: view.mark_normal(SCOPE),
+            lambda: view.sync(folder),
+        ):
             with pytest.raises(UsageError, match="while sensitive scopes are hidden"):
                 call()
         with pytest.raises(UsageError, match="is sensitive and hidden"):

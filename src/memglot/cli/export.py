@@ -87,7 +87,10 @@ def print_export(session: Session, result: ExportResult, path: str | None) -> No
         for note in result.notes:
             session.print_note(note)
     if path is not None:
-        text = f"exported {plural(result.count, 'memory')} to {path} ({result.format})"
+        memories = plural(result.count, "memory")
+        text = f"exported {memories} to {path} ({result.format})"
+        if not result.is_written:
+            text = f"nothing new: {path} already contains {memories}"
         session.print_result(result.value(), text)
 
 

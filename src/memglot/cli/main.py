@@ -54,7 +54,7 @@ COMMANDS: dict[str, str] = {
     "serve": "Open the web viewer (not available in this version).",
     "stats": "Show statistics about the store.",
     "supersede": "Mark a memory as superseded by a newer one.",
-    "sync": "Exchange memories.json with other machines, memoryd and mcp-memory-service.",
+    "sync": "Sync with other machines, memoryd and mcp-memory-service through a file, memories.json.",
     "tags": "List tags with the number of their memories, or rename a tag.",
     "tree": "Show the tree of memories with counts.",
     "undelete": "Restore deleted memories.",

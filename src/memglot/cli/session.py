@@ -153,7 +153,7 @@ class _WithExamples(click.Command):
                     formatter.write(f"{'':{formatter.current_indent}}{line}".rstrip() + "\n")
 
 
-class _GroupWithExamples(_WithExamples, click.Group):
+class GroupWithExamples(_WithExamples, click.Group):
     """A group of commands whose help ends with examples."""
 
 
@@ -206,11 +206,13 @@ def command(
     return wrap
 
 
-def group(name: str, *, examples: str = "", **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
+def group(
+    name: str, *, examples: str = "", cls: type[GroupWithExamples] = GroupWithExamples, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Group]:
     """Make a group of commands with the shared options; its function gets no `Session`."""
 
     def wrap(function: Callable[..., Any]) -> click.Group:
-        made = click.group(name, cls=_GroupWithExamples, **settings)(shared_options(function))
+        made = click.group(name, cls=cls, **settings)(shared_options(function))
         made.examples = cleandoc(examples)
         return made
 

@@ -9,6 +9,7 @@ import click
 from memglot.cli.session import Session
 
 if TYPE_CHECKING:
+    from memglot.exporting.sync_path import SyncResult
     from memglot.memory import Memory
     from memglot.results import ImportResult
 
@@ -19,7 +20,7 @@ embed_option = click.option(
 )
 
 
-def embed_imported(session: Session, memory: Memory, result: ImportResult, *, embed: bool = True) -> None:
+def embed_imported(session: Session, memory: Memory, result: ImportResult | SyncResult, *, embed: bool = True) -> None:
     """Build the missing vectors after an import. If the user interrupts this, the import is complete all the same."""
     session.writes_batches = False
     if result.dry_run or not embed:

@@ -4,42 +4,118 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from memglot.arguments import parse_size
 from memglot.disk import DiskList
-from memglot.display import shorten
-from memglot.errors import GIVE_PASSPHRASE, NoPassphrase, UsageError
-from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to
+from memglot.display import plural, shorten
+from memglot.errors import GIVE_PASSPHRASE, CannotWrite, NoPassphrase, TargetExists, UnseenFile, UsageError
+from memglot.exporting.run import INCLUDE, LEAVE_OUT, ExportOptions, export_to, refuse_own
+from memglot.exporting.sync_file import (
+    ATTEMPTS,
+    FORMAT,
+    V5,
+    Changed,
+    FileFacts,
+    FileState,
+    NothingNew,
+    Replacement,
+    facts_of,
+    fingerprint,
+)
+from memglot.files import folder_lock
 from memglot.formats import registry
 from memglot.formats.base import Format, ReadOptions, WriteOptions
 from memglot.formats.core.audit_chain import is_audit
-from memglot.formats.core.carry import KEY
 from memglot.formats.core.read import read_inputs
 from memglot.formats.core.sidecar import kind_name
-from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
-from memglot.formats.syntax.json_sections import sections
-from memglot.formats.syntax.json_shape import first_keys
 from memglot.importing.access import refuse_hidden_records
 from memglot.merging.records import merge_records
 from memglot.merging.things import merge_things
-from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Record, Thing, Tombstone
-from memglot.report import Report, SourceReport
+from memglot.model import FIELDS, Blob, Conflict, Document, Entity, Item, Record, Thing, Tombstone
+from memglot.report import Report
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Store
 from memglot.store.hidden import HiddenScopes, complete, sensitive_scopes
 from memglot.store.query import Filter
 
-FORMAT, V5 = "memories-json", "mcp-memory-v5"
-
 
 def sync_export(
+    store: Store, target: Target, report: Report, *, passphrase: Passphrase = None, v5: bool = False, **options: Any
+) -> tuple[Format, bool]:
+    """Write memories.json, with the options of `write_sync_file`; return the format, and False if nothing is new.
+
+    A file that contains what the store has not seen is not replaced, unless `target.force` is set.
+    """
+    if callable(passphrase):
+        passphrase = cache(passphrase)
+    path = target.path
+    if path is None or target.force or target.is_special() or path.is_symlink() and not path.exists():
+        return write_sync_file(store, target, report, passphrase=passphrase, v5=v5, **options), True
+    refuse_own(store, target)
+    with folder_lock(path.resolve().parent):
+        for _ in range(ATTEMPTS):
+            with closing(FileState()) as state:
+                replacement = _seen(store, target, passphrase, state)
+                replacement.format = V5 if v5 else FORMAT
+                target.before_replacing = replacement.check
+                target.force = replacement.facts.exists
+                try:
+                    return write_sync_file(store, target, report, passphrase=passphrase, v5=v5, **options), True
+                except NothingNew:
+                    return registry.get(replacement.format), False
+                except Changed:
+                    continue
+    raise keeps_changing(path)
+
+
+def _seen(store: Store, target: Target, passphrase: Passphrase, state: FileState) -> Replacement:
+    """Raise `UnseenFile` if a file contains what the store has not seen; return the check of its replacement."""
+    path = target.path
+    assert path is not None
+    before = fingerprint(path)
+    try:
+        facts = facts_of(path)
+    except UsageError:
+        raise TargetExists(str(path)) from None
+    if facts.exists:
+        if not facts.is_ours:
+            raise UnseenFile(str(path), "already exists, and memglot did not write it")
+        check_passphrase(path, facts, passphrase)
+        found = diff_with_remote(complete(store), path, Report(), passphrase=passphrase, watch=state.add)
+        if reason := _unseen(found, closed=store.hidden is not None):
+            raise UnseenFile(str(path), reason)
+    return Replacement(target, facts, before, state, ReadOptions(passphrase=passphrase), reads_back=facts.exists)
+
+
+def _unseen(found: RemoteDiff, *, closed: bool) -> str:
+    """Return why a file cannot be replaced; empty if the store has seen everything in it."""
+    for fault in found.report.faults():
+        return f"cannot be read completely: {fault.error}"
+    count = len(found.new) + len(found.updates) + len(found.conflicts) + len(found.deletes) + found.others.total()
+    # A caller from whom scopes are hidden does not learn how much is in them.
+    number = "memories or edits" if closed else plural(count, "memory or edit", "memories or edits")
+    return f"contains {number} that this store has not seen" if count else ""
+
+
+def check_passphrase(path: Path, facts: FileFacts, passphrase: Passphrase) -> None:
+    """Raise `NoPassphrase` for an encrypted file without a passphrase."""
+    if facts.is_encrypted and not (passphrase() if callable(passphrase) else passphrase):
+        raise NoPassphrase(f"`{path}` is encrypted, and no passphrase was given to read it with", GIVE_PASSPHRASE)
+
+
+def keeps_changing(path: Path) -> CannotWrite:
+    """Return the error for a file that somebody else changes all the time."""
+    return CannotWrite(str(path), f"it changed {ATTEMPTS} times while it was read; try again later")
+
+
+def write_sync_file(
     store: Store,
     target: Target,
     report: Report,
@@ -52,23 +128,21 @@ def sync_export(
     v5: bool = False,
     chunk_size: int = 5,
 ) -> Format:
-    """Write memories.json; sensitive scopes need a passphrase to be encrypted with, or `plaintext`.
+    """Write memories.json over what is there; sensitive scopes need a passphrase to be encrypted with, or `plaintext`.
 
     Scopes that are hidden from the caller are written only encrypted, and no note mentions them.
     """
     if v5 and audit:
         raise UsageError("the format of mcp-memory-service cannot store an audit chain", "omit `--include-audit-chain`")
     closed = store.hidden is not None
+    encrypting = False
     if not (plaintext or v5):
         store = complete(store)
+        if encrypting := bool(secret := _sensitive_in_use(store, scope)):
+            passphrase = passphrase() if callable(passphrase) else passphrase
+            if not passphrase:
+                raise _no_passphrase(secret, hidden=closed)
     marked = sensitive_scopes(store)
-    secret = sorted(_in_use(store, marked if scope is None else marked & {scope}))
-    if secret and not (plaintext or v5):
-        passphrase = passphrase() if callable(passphrase) else passphrase
-        if not passphrase:
-            raise _no_passphrase(secret, hidden=closed)
-    target.force = target.force or wrote(target.path)
-    encrypting = bool(secret and not plaintext and not v5)
     options = ExportOptions(
         format=V5 if v5 else FORMAT,
         filter=Filter(scope=() if scope is None else (scope,)),
@@ -90,6 +164,18 @@ def sync_export(
     return export_to(store, target, options, report)[0]
 
 
+def require_passphrase(store: Store, passphrase: Passphrase, scope: str | None = None) -> None:
+    """Raise `NoPassphrase` if a store, or a scope of it, cannot be written without a passphrase and there is none."""
+    secret = _sensitive_in_use(store, scope)
+    if secret and not (passphrase() if callable(passphrase) else passphrase):
+        raise _no_passphrase(secret, hidden=False, plaintext=False)
+
+
+def _sensitive_in_use(store: Store, scope: str | None) -> list[str]:
+    marked = sensitive_scopes(store)
+    return sorted(_in_use(store, marked if scope is None else marked & {scope}))
+
+
 def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
     """Return the scopes that have memories, entities, identities or deletions."""
     if not scopes:
@@ -100,21 +186,6 @@ def _in_use(store: Store, scopes: frozenset[str]) -> Iterator[str]:
         found |= {thing.scope for thing in store.things.select(Document)} & scopes
         found |= {thing.scope for thing in store.things.select(Tombstone)} & scopes
     yield from found
-
-
-def wrote(path: Path | None) -> bool:
-    """Return True if a file is a memories.json by memglot, which the next export may replace."""
-    if path is None or not path.is_file():
-        return False
-    source = Source.file(path)
-    try:
-        if next(iter(first_keys(source.head)), None) != "export_metadata":
-            return False
-        key, _, value = next(sections(source, SourceReport(), msgspec.json.decode), ("", b"", None))
-        own = value.get(KEY) if isinstance(value, dict) else None
-        return key == "export_metadata" and isinstance(own, dict) and "version" in own
-    finally:
-        source.close()
 
 
 def _shown(url: str) -> str:
@@ -164,13 +235,17 @@ def diff_with_remote(
     *,
     passphrase: Passphrase = None,
     max_record: int | str | None = None,
+    watch: Callable[[Item], object] | None = None,
 ) -> RemoteDiff:
-    """Return what `sync import` of a file would change."""
+    """Return what `sync import` of a file would change; `watch` is called with each of its items."""
     options = ReadOptions(passphrase=passphrase, max_record=parse_size(max_record))
     found = RemoteDiff()
     found.report = report
     items = ((item, place.source) for item, place in read_inputs([path], registry.get(FORMAT), report, options))
     while batch := list(islice(items, BATCH_SIZE)):
+        if watch is not None:
+            for item, _ in batch:
+                watch(item)
         records = [item for item, _ in batch if isinstance(item, Record)]
         things: list[Thing] = [item for item, _ in batch if not isinstance(item, Record)]
         if (view := store.hidden) is not None:
@@ -238,7 +313,7 @@ def _compare(
         found.unchanged.append(local.id)
 
 
-def _no_passphrase(scopes: Sequence[str], *, hidden: bool) -> NoPassphrase:
+def _no_passphrase(scopes: Sequence[str], *, hidden: bool, plaintext: bool = True) -> NoPassphrase:
     if hidden:
         # A caller from whom the scopes are hidden does not learn their names.
         return NoPassphrase(
@@ -250,5 +325,5 @@ def _no_passphrase(scopes: Sequence[str], *, hidden: bool) -> NoPassphrase:
     noun, verb, them = ("scope", "is", "it") if len(scopes) == 1 else ("scopes", "are", "them")
     return NoPassphrase(
         f"the {noun} {names} {verb} sensitive, and no passphrase was given to encrypt {them} with",
-        f"{GIVE_PASSPHRASE}; `--plaintext` writes {them} unencrypted",
+        GIVE_PASSPHRASE + (f"; `--plaintext` writes {them} unencrypted" if plaintext else ""),
     )

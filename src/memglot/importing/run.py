@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,6 +53,10 @@ class ImportOptions:
     isolate: bool = False
     """Whether a batch that the store refuses is reported and skipped, so that the others are still imported."""
     reading: ReadOptions = field(default_factory=ReadOptions)
+    watch: Callable[[Item], object] | None = None
+    """Called with each item as it was read, before it is imported."""
+    writes_back: bool = False
+    """Whether the input is replaced afterwards, and then lacks what was deleted here."""
 
 
 def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, report: Report) -> Import | None:
@@ -135,6 +139,8 @@ class _Importer:
 
     def _add(self, item: Item, place: Place) -> None:
         """Add an item to the batch; write the batch if it is full."""
+        if self.options.watch is not None:
+            self.options.watch(item)
         self._source = place.source
         if place.format != self._format:
             self._flush()
@@ -261,6 +267,7 @@ class _Importer:
             self._writer.write_bases(plan.bases, None)
             return
         self._begin()
+        self.report.others += len(things.put) + len(things.removed)
         batch = self._writer.begin_batch(self.entry.id, self._format)
         digest = self.store.records.add(plan.new, batch)
         self._writer.write(plan, things, batch)
@@ -289,9 +296,10 @@ class _Importer:
     def _finish(self, state: str) -> None:
         """Add the notes, and complete the entry of this import."""
         report, dry_run = self.report, self.options.dry_run
-        report.conflicts = self._writer.conflicts
+        report.conflicts, report.deleted = self._writer.conflicts, self._writer.deleted
         for note in self._summary.notes(
             dry_run=dry_run,
+            writes_back=self.options.writes_back,
             conflicts=self._writer.conflicts,
             deleted=self._writer.deleted,
             not_deleted=len(self._planner.not_deleted),

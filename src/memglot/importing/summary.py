@@ -39,7 +39,9 @@ class ImportSummary:
         self._report.skipped += len(ids)
         self._report.skipped_ids.extend(ids)
 
-    def notes(self, *, dry_run: bool, conflicts: int, deleted: int, not_deleted: int, to_itself: int) -> Iterator[str]:
+    def notes(
+        self, *, dry_run: bool, writes_back: bool, conflicts: int, deleted: int, not_deleted: int, to_itself: int
+    ) -> Iterator[str]:
         """Return the notes about this import; those of a dry run say what it would do."""
         if count := self._imported_before:
             memories = plural(
@@ -60,7 +62,7 @@ class ImportSummary:
                 f"skipped {_memories(count)} whose text is already stored (other fields differ); use `--no-dedup` to "
                 "import them"
             )
-        if count := self._deleted_before:
+        if (count := self._deleted_before) and not writes_back:
             deleted_before = plural(count, "memory that was", "memories that were")
             yield f"skipped {deleted_before} deleted earlier; use `--restore-deleted` to import deleted memories"
         yield from self._kept_values()

@@ -6,7 +6,7 @@ import filecmp
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -44,6 +44,12 @@ class Target:
         self.stream = stream
         self.force = force
         self.plain = plain
+        self.make_folders = True
+        """Whether missing folders are created."""
+        self.before_replacing: Callable[[Path, Path | None], object] | None = None
+        """Called with the complete new file and its sidecar, just before they replace the target."""
+        self.keeps_bodies = False
+        """Whether bodies that were written to files of their own stay there if the export fails."""
         self._sidecar: BinaryIO | None = None
         self._sidecar_prover = LineProver()
         self.has_records = True
@@ -65,8 +71,12 @@ class Target:
                     yield out
             else:
                 # A link stays a link: what it points to is replaced.
-                with replace_file(self.path.resolve(), before=self._put_sidecar) as out:
-                    yield out
+                with replace_file(
+                    self.path.resolve(),
+                    make_folders=self.make_folders,
+                    before=lambda: self._put_in_place(Path(new.name)),
+                ) as new:
+                    yield new
                     self._complete_sidecar()
                 self._remove_old_sidecars()
         except OSError as error:
@@ -144,6 +154,12 @@ class Target:
         if self._sidecar is not None:
             self._sidecar.write(self._sidecar_prover.end_line(alone=not self.has_records) + b"\n")
             sync_file(self._sidecar)
+
+    def _put_in_place(self, new: Path) -> None:
+        """Do what comes just before the new file is renamed."""
+        if self.before_replacing is not None:
+            self.before_replacing(new, Path(self._sidecar.name) if self._sidecar is not None else None)
+        self._put_sidecar()
 
     def _put_sidecar(self) -> None:
         """Give the sidecar its name. Without `force`, one that a killed export left may only be the same."""

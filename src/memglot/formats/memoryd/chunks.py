@@ -22,6 +22,7 @@ class ChunkWriter:
     """Write bodies above a size to `<out>.chunks/<sha>.bin`, each content once."""
 
     def __init__(self, target: Target, megabytes: int) -> None:
+        self._target = target
         path = target.path
         # A stream has no folder next to it, so every body stays in its row.
         self._folder = path.with_name(path.name + SUFFIX) if path is not None and not target.is_special() else None
@@ -44,6 +45,8 @@ class ChunkWriter:
         if ref not in self._written:
             if self._folder.is_symlink():
                 raise CannotWrite(str(self._folder), "it is a symbolic link")
+            if not self._target.make_folders and not self._folder.parent.is_dir():
+                raise CannotWrite(str(self._folder), "the folder that contains it is gone")
             place = self._folder / f"{ref}.bin"
             if not place.exists():
                 self._made.append(place)
@@ -82,6 +85,8 @@ class ChunkWriter:
 
     def remove_written(self) -> None:
         """Delete the files written for an export that failed."""
+        if self._target.keeps_bodies:
+            return
         for place in self._made:
             place.unlink(missing_ok=True)
         if self._folder is not None and self._folder.is_dir() and not any(self._folder.iterdir()):

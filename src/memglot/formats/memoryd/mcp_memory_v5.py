@@ -57,7 +57,7 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
         body.seek(0)
         shutil.copyfileobj(body, out, 1 << 20)
         out.write(b"\n]\n}\n" if end.count else b"]\n}\n")
-    report.proof = end
+        report.proof = end
 
 
 def _head(end: Proof, vectors: bool, options: WriteOptions) -> bytes:

@@ -39,12 +39,12 @@ def write_file(items: Iterable[Item], target: Target, report: Report, options: W
             out.write(writing.head())
             body.seek(0)
             shutil.copyfileobj(body, out, 1 << 20)
+            report.proof = writing.end
     except BaseException:
         writing.chunks.remove_written()
         raise
     finally:
         writing.buffer.close()
-    report.proof = writing.end
     if others := writing.chunks.count_unused():
         report.note(_other_bodies(target.path.name if target.path else "", others))
 

@@ -31,7 +31,9 @@ class SyncExportArgs(Arguments):
         Annotated[int, Meta(ge=1)] | None,
         Meta(description="Write bodies larger than this to separate files, in MiB (default: 5)."),
     ] = None
-    force: Annotated[Flag, Meta(description="Overwrite a file that another tool wrote.")] = None
+    force: Annotated[
+        Flag, Meta(description="Overwrite a file of another tool, or one with memories that are not stored here.")
+    ] = None
 
 
 class SyncImportArgs(Arguments):
@@ -53,7 +55,7 @@ class SyncDiffArgs(Arguments):
     path: FileArg
 
 
-class SyncExportOut(msgspec.Struct):
+class SyncExportOut(msgspec.Struct, omit_defaults=True):
     """The result of a sync export."""
 
     count: int
@@ -62,6 +64,7 @@ class SyncExportOut(msgspec.Struct):
     digest: str
     losses: dict[str, int]
     notes: list[str]
+    unchanged: bool = False
 
 
 class SyncImportOut(msgspec.Struct, omit_defaults=True):
@@ -157,7 +160,8 @@ TOOLS: list[Tool[Any]] = [
         name="memory_sync_export",
         title="Write memories.json",
         description="Write the complete memory to one file that another machine, memoryd or mcp-memory-service can "
-        "import. Sensitive scopes are encrypted with the user's passphrase.",
+        "import. Sensitive scopes are encrypted with the user's passphrase. A file with memories that are not stored "
+        "here is not replaced: merge it with `memory_sync_import` first.",
         input=SyncExportArgs,
         output=SyncExportOut,
         run=export,
