@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +44,20 @@ def open_input(path: Path) -> Iterator[apsw.Connection]:
         stack.callback(db.close)
         _restrict(db, path)
         yield db
+
+
+def is_larger(db: apsw.Connection, size: int) -> bool:
+    """Return True if a database has more bytes than this, so that one of its rows may have."""
+    return int(db.pragma("page_count")) * int(db.pragma("page_size")) > size
+
+
+def size_of(columns: Sequence[str]) -> str:
+    """Return SQL for the number of bytes in some columns, which reads none of them."""
+    if len(columns) == 1:
+        return f"ifnull(octet_length({columns[0]}), 0)"
+    # Halves, since SQLite limits the depth of expressions.
+    middle = len(columns) // 2
+    return f"({size_of(columns[:middle])} + {size_of(columns[middle:])})"
 
 
 def accept_damaged_schema(db: apsw.Connection) -> None:

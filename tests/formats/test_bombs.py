@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+import tracemalloc
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hostile import make_brain, make_service_database, make_store
 
 from memglot import Memory, convert
 from memglot.arguments import parse_size
@@ -108,6 +112,40 @@ def test_a_note_that_is_too_large_is_refused_alone(tmp_path: Path) -> None:
         found, errors = read(place)
         assert (found, len(errors)) == (["a", "c"], 1)
         assert "big.md" in errors[0] and "larger than 1,000 bytes" in errors[0]
+
+
+@pytest.mark.parametrize("name", ["store", "brain", "service"])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_row_that_is_too_large_is_refused_alone_and_not_read(tmp_path: Path, name: str, zipped: bool) -> None:
+    path = make_store(tmp_path / "store.db")
+    if name == "brain":
+        path = make_brain(tmp_path / "brain.db", path)
+    elif name == "service":
+        path = make_service_database(tmp_path / "service.db")
+    table = {"store": "records", "brain": "memory_traces", "service": "memories"}[name]
+    with closing(sqlite3.connect(path)) as db:
+        (count,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+        where = f"WHERE rowid = (SELECT min(rowid) FROM {table})"
+        db.execute(f"UPDATE {table} SET content = replace(hex(zeroblob(30000000)), '0', 'x') {where}")
+        if name == "store":
+            db.execute("UPDATE blobs SET doc = hex(zeroblob(30000000))")
+        db.commit()
+        db.execute("PRAGMA journal_mode = DELETE")
+    if zipped:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as out:
+            out.write(path, path.name)
+        path = tmp_path / "a.zip"
+    with Memory.open(":memory:") as memory:
+        tracemalloc.start()
+        result = memory.import_from(path, max_record="20MB")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (result.imported, result.failed) == (count - 1, 1)
+        assert "larger than 20,000,000 bytes" in str(next(result.errors))
+        assert peak < 20_000_000
+    with Memory.open(":memory:") as memory:
+        result = memory.import_from(path, max_record="200MB")
+        assert not any("larger than" in str(error) for error in result.errors)
 
 
 def test_the_limit_is_for_a_memory_and_not_for_a_line(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Difference(msgspec.Struct):
 def items_of(path: str, report: Report, options: ReadOptions) -> Iterator[Item]:
     """Yield all items of a file, a folder or a store."""
     if "://" in path or (path != "-" and is_store(Path(path))):
-        store = open_input_store(path, lambda error, _: report.fault(error, path))
+        store = open_input_store(path, lambda error, _: report.fault(error, path), options.max_record)
         try:
             # Nothing leaves this machine, so sensitive scopes are included.
             for item in store_items(store, ExportOptions(sensitive=INCLUDE), report):

@@ -39,7 +39,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
     with source.as_file() as path:
         check_complete(source, path)
         try:
-            store = open_input_store(path, _DamageReport(report))
+            store = open_input_store(path, _DamageReport(report), source.max_record)
             try:
                 yield from _items_of(store, report, options)
             finally:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memglot.errors import BadRecord, NotYet, UnknownStore, UsageError
-from memglot.settings import store_url
+from memglot.settings import MAX_RECORD_BYTES, store_url
 from memglot.store.contract import Store
 
 
@@ -16,16 +16,22 @@ def open_store(url: str | Path | None = None, *, write: bool = True) -> Store:
     return SqliteStore(path, write=write)
 
 
-def open_input_store(url: str | Path, on_damage: Callable[[BadRecord, bool], None] | None = None) -> Store:
+def open_input_store(
+    url: str | Path,
+    on_damage: Callable[[BadRecord, bool], None] | None = None,
+    max_record: int = MAX_RECORD_BYTES,
+) -> Store:
     """Open a store that somebody else may have made, for reading; neither its file nor its folder changes.
 
-    `on_damage` is called with each row that is skipped because it cannot be read, and whether it is a memory. Without
-    it, such a row is an error.
+    `on_damage` is called with each row that is skipped because it cannot be read or is larger than `max_record`, and
+    whether it is a memory. Without it, a row that cannot be read is an error, and its size does not matter.
     """
+    from memglot.store.sqlite.large_rows import skip_large_rows
     from memglot.store.sqlite.store import SqliteStore
 
     store = SqliteStore(_path_of(str(url)), write=False, as_input=True)
     store.connection.on_damage = on_damage
+    skip_large_rows(store.connection, max_record)
     return store
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from memglot.database import is_larger, size_of
 from memglot.disk import DiskMap
 from memglot.display import first_few, plural
 from memglot.errors import BadRecord, Unreadable
@@ -34,7 +35,7 @@ from memglot.formats.core.source import Source
 from memglot.formats.core.trace import PROGRAM, items_of_trace, record_from_trace
 from memglot.formats.syntax.sqlite_input import database
 from memglot.model import Blob, Item, check_value
-from memglot.model.record_errors import bad_bytes, bad_item, empty_content
+from memglot.model.record_errors import bad_bytes, bad_item, empty_content, too_large
 from memglot.report import Proof, SourceReport
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class _BrainReader:
 
     def __init__(self, db: apsw.Connection, source: Source, report: SourceReport, space: str | None) -> None:
         self._db, self._report = db, report
+        self._limit = source.max_record if is_larger(db, source.max_record) else None
         self.tables, self._virtual, damaged = list_tables(db)
         self._report_damaged(damaged)
         if TRACES not in self.tables or "content" not in self.tables[TRACES].names:
@@ -101,7 +103,23 @@ class _BrainReader:
         def found_damage(reason: str) -> None:
             self._report.fault(BadRecord(f"{table.name}: some rows cannot be read: {reason}", RECOVER))
 
+        if self._limit is not None:
+            condition = f"({condition}) AND {size_of(list(map(quoted, table.names)))} <= {self._limit}"
         return table_rows(self._db, table, columns, found_damage, condition)
+
+    def _too_large(self, table: Table) -> Iterator[BadRecord]:
+        """Yield an error for each row that is larger than a memory may be; `_rows` skips it without reading it."""
+        if self._limit is None:
+            return
+        size = size_of(list(map(quoted, table.names)))
+        sql = f"SELECT {table.rowid or 'NULL'} FROM main.{quoted(table.name)} NOT INDEXED WHERE {size} > {self._limit}"
+        try:
+            for (number,) in self._db.execute(sql):
+                self._report.item = number
+                yield too_large(self._limit)
+        except DAMAGE:
+            # Reading the rows reports it.
+            return
 
     def _main_brain(self, stem: str) -> str:
         """Return the brain that we wrote as the main one, or that the file is named after, or with the most traces."""
@@ -154,6 +172,8 @@ class _BrainReader:
                 report.failed_record(error)
             if (found := damaged_row(self._db, table, number)) is not None:
                 yield self._row_reader.blob(table, table.row(found, self._main), number)
+        for large in self._too_large(table):
+            report.failed_record(large)
         report.item = None
 
     def _trace(self, values: tuple[Any, ...], strange: list[str]) -> Iterator[Item]:
@@ -200,6 +220,8 @@ class _BrainReader:
                 report.fault(f"{name}: {error}", item=item)
                 found = self._row_reader.blob(table, row, number)
             yield from self._replacements.of(found)
+        for large in self._too_large(table):
+            report.fault(f"{name}: {large}", item=report.item)
         report.item = None
 
     def _invalid_text(self, table: Table, number: int) -> BadRecord:
@@ -244,6 +266,10 @@ class _BrainReader:
             known = ", ".join(f"'{kind}'" for kind in (ITEM, INSTEAD, MAIN, SPACE, END))
             for number, _ in self._rows(self.tables[OURS], ["0"], f"kind IS NULL OR kind NOT IN ({known})"):
                 self._report.fault(f"{OURS}: {bad_item('row', 'its kind is unknown')}", item=number)
+        if self._ours:
+            for large in self._too_large(self.tables[OURS]):
+                self._report.fault(f"{OURS}: {large}", item=self._report.item)
+            self._report.item = None
         for line in self._lines(END):
             try:
                 self._report.inputs.proof = msgspec.json.decode(line, type=Proof)

@@ -18,7 +18,15 @@ from memglot.formats.memoryd.service_vectors import BACKUP, VECTORS, ServiceVect
 from memglot.formats.memoryd.tool_keys import SERVICE, service_id
 from memglot.formats.memoryd.values import microseconds
 from memglot.formats.syntax.sqlite_input import database
-from memglot.formats.syntax.sqlite_tables import DamagedTable, InputTable, Row, json_row, list_input_tables, rows_of
+from memglot.formats.syntax.sqlite_tables import (
+    DamagedTable,
+    InputTable,
+    LargeRow,
+    Row,
+    json_row,
+    list_input_tables,
+    rows_of,
+)
 from memglot.model import (
     DELETED,
     Blob,
@@ -33,7 +41,7 @@ from memglot.model import (
     check_value,
     derive_id,
 )
-from memglot.model.record_errors import bad_item, wrong_type
+from memglot.model.record_errors import bad_item, too_large, wrong_type
 from memglot.report import SourceReport
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ class _DatabaseReader:
     """Reads one database."""
 
     def __init__(self, db: apsw.Connection, source: Source, report: SourceReport) -> None:
-        self._db, self._report = db, report
+        self._db, self._report, self._max_record = db, report, source.max_record
         self._tables, self._virtual = list_input_tables(db)
         memories = self._tables.get(MEMORIES)
         if memories is None or not {"content_hash", "content"} <= set(memories.columns):
@@ -102,7 +110,10 @@ class _DatabaseReader:
         """Yield the rows of a table, and report what is damaged."""
         report = self._report
         number = 0
-        for row in rows_of(self._db, table):
+        for row in rows_of(self._db, table, self._max_record):
+            if isinstance(row, LargeRow):
+                self._report_large(table, row.number)
+                continue
             if isinstance(row, DamagedTable):
                 place = "at its beginning" if row.after is None else f"after row {row.after}"
                 report.fault(f"table `{table.name}` is damaged {place}, and rows are missing: {row.reason}")
@@ -111,6 +122,16 @@ class _DatabaseReader:
             report.item = number
             yield row
         report.item = None
+
+    def _report_large(self, table: InputTable, number: int) -> None:
+        """Report a row that was not read."""
+        error = too_large(self._max_record)
+        self._report.item = number
+        if table.name == MEMORIES:
+            self._report.failed_record(error)
+            self._vectors.get(number)
+        else:
+            self._report.fault(f"{table.name}: {error}", item=number)
 
     # Memories
 

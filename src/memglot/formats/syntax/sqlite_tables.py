@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from math import isfinite
 from typing import Any, NamedTuple
 
 import apsw
+
+from memglot.database import is_larger, size_of
 
 Row = dict[str, Any]
 """A row by column name; text that is not valid UTF-8 is bytes."""
@@ -74,16 +77,39 @@ class DamagedTable(NamedTuple):
     reason: str
 
 
-def rows_of(db: apsw.Connection, table: InputTable) -> Iterator[Row | DamagedTable]:
-    """Yield the rows of a table in order; where a page is damaged, report it and continue behind it."""
+class LargeRow(NamedTuple):
+    """A row that was not read because it is larger than a memory may be."""
+
+    number: int
+
+
+def rows_of(db: apsw.Connection, table: InputTable, max_record: int) -> Iterator[Row | DamagedTable | LargeRow]:
+    """Yield the rows of a table in order; where a page is damaged, report it and continue behind it.
+
+    Rows larger than `max_record` come last.
+    """
+    if not is_larger(db, max_record):
+        yield from _rows_of(db, table, "TRUE")
+        return
+    size = size_of(list(map(quoted, table.columns)))
+    yield from _rows_of(db, table, f"{size} <= {max_record}")
+    sql = f"SELECT {table.rowid or '0'} FROM main.{quoted(table.name)} NOT INDEXED WHERE {size} > {max_record}"
+    # Damage was reported above.
+    with suppress(apsw.CorruptError):
+        for (number,) in db.execute(sql):
+            yield LargeRow(number)
+
+
+def _rows_of(db: apsw.Connection, table: InputTable, condition: str) -> Iterator[Row | DamagedTable]:
     after: int | None = None
     gap: int | None = None
     step = 1
     while step < _FARTHEST:
         try:
-            for number, row in _select(db, table, "" if after is None else f"WHERE {table.rowid} > {after}"):
+            where = condition if after is None else f"{table.rowid} > {after} AND {condition}"
+            for number, row in _select(db, table, where):
                 if gap is not None:
-                    yield from _rows_before(db, table, gap, number)
+                    yield from _rows_before(db, table, gap, number, condition)
                 after, gap, step = number, None, 1
                 yield row
             break
@@ -97,12 +123,12 @@ def rows_of(db: apsw.Connection, table: InputTable) -> Iterator[Row | DamagedTab
             after = (after or 0) + step
             step *= 2
     if gap is not None:
-        yield from _rows_before(db, table, gap, None)
+        yield from _rows_before(db, table, gap, None, condition)
 
 
-def _rows_before(db: apsw.Connection, table: InputTable, gap: int, end: int | None) -> Iterator[Row]:
+def _rows_before(db: apsw.Connection, table: InputTable, gap: int, end: int | None, condition: str) -> Iterator[Row]:
     """Yield the rows between a damaged page and a row, backwards."""
-    where = f"WHERE {table.rowid} > {gap}" + ("" if end is None else f" AND {table.rowid} < {end}")
+    where = f"{table.rowid} > {gap} AND {condition}" + ("" if end is None else f" AND {table.rowid} < {end}")
     try:
         for _, row in _select(db, table, where, "DESC"):
             yield row
@@ -117,7 +143,7 @@ def _select(db: apsw.Connection, table: InputTable, where: str, order: str = "AS
         parts += [f"typeof({name})", f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"]
     by = f"ORDER BY {table.rowid} {order}" if table.rowid else ""
     encoding = str(db.pragma("encoding"))
-    for number, *values in db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} {where} {by}"):
+    for number, *values in db.execute(f"SELECT {', '.join(parts)} FROM main.{quoted(table.name)} WHERE {where} {by}"):
         pairs = zip(table.columns, values[::2], values[1::2], strict=True)
         yield number, {name: _text(value, encoding) if type == "text" else value for name, type, value in pairs}
 

@@ -71,6 +71,8 @@ class Connection:
         self.notes: list[str] = []
         self.on_damage: OnDamage | None = None
         """Without it, a row that cannot be read is an error."""
+        self.max_row: int | None = None
+        """Rows with more bytes than this are not read."""
         self.write = write
         self._files = ExitStack()
         self._mark: LogMark | None = None

@@ -13,6 +13,7 @@ from memglot.store.query import Filter
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.filters import condition
+from memglot.store.sqlite.large_rows import fits
 from memglot.store.sqlite.rows import (
     COLUMNS,
     DIGEST,
@@ -26,6 +27,7 @@ from memglot.store.sqlite.rows import (
     searched,
     to_row,
 )
+from memglot.store.sqlite.schema import RECORD_COLUMNS
 from memglot.store.sqlite.text_index import TextIndex
 from memglot.store.sqlite.vectors import SqliteVectors
 
@@ -140,6 +142,8 @@ class SqliteRecords:
     ) -> Iterator[Record]:
         """Yield the records that match a filter, by `created_at`, then id."""
         where, bindings = condition(filter)
+        if is_small := fits(self._connection, RECORD_COLUMNS):
+            where = f"{where} AND {is_small}" if where else f"WHERE {is_small}"
         order = "DESC" if newest_first else "ASC"
         columns = f"{COLUMNS}, digest" if with_digest else COLUMNS
         sql = f"SELECT {columns} FROM records {where} ORDER BY created_at {order}, id {order} LIMIT ? OFFSET ?"

@@ -8,6 +8,7 @@ from memglot.model import Thing, Tombstone
 from memglot.store.contract import ThingT
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import DamagedRow
+from memglot.store.sqlite.large_rows import THING_COLUMNS, fits
 from memglot.store.sqlite.rows import TABLES, listed, thing_keys, thing_of, thing_row
 from memglot.store.sqlite.schema import REASON
 
@@ -36,10 +37,12 @@ class SqliteThings:
         """Yield the things of a kind, or those attached to the given records, ordered by key."""
         sql = f"SELECT key, doc, data FROM {TABLES[kind]}"
         bindings: tuple[str, ...] = ()
+        conditions = [is_small] if (is_small := fits(self._connection, THING_COLUMNS)) else []
         if owners is not None:
-            sql += " WHERE owner IN (SELECT value FROM json_each(?))"
+            conditions.append("owner IN (SELECT value FROM json_each(?))")
             bindings = (listed(owners),)
-        return self._read(kind, f"{sql} ORDER BY key", bindings)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return self._read(kind, f"{sql}{where} ORDER BY key", bindings)
 
     def _read(self, kind: type[ThingT], sql: str, bindings: Sequence[Any]) -> Iterator[ThingT]:
         """Yield the things in rows of key, document and bytes; skip rows that cannot be read."""
