@@ -18,6 +18,8 @@ import msgspec
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
+# The help shows defaults of memglot, not of whoever runs this.
+os.environ["MEMGLOT_CONFIG"] = os.devnull
 
 
 def transcript(*commands: str, files: dict[str, str] | None = None, store: str | None = None) -> None:
@@ -139,6 +141,23 @@ def errors() -> None:
     for name, found in inspect.getmembers(module, inspect.isclass):
         if issubclass(found, module.MemglotError):
             cog.outl(f"| `{name}` | `{found.code}` | {found.exit_code} | {_doc(found)} |")
+
+
+def settings() -> None:
+    """Write the table of settings."""
+    from memglot.settings import SETTINGS
+
+    kinds = {str: "text", int: "number", bool: "`true` or `false`"}
+    cog.outl("| setting | value | default | variable | meaning |")
+    cog.outl("|---|---|---|---|---|")
+    for one in SETTINGS:
+        choices = " or ".join(f'`"{choice}"`' for choice in one.choices)
+        default = str(one.default).lower() if isinstance(one.default, bool) else str(one.default)
+        # What depends on the machine is in the text of the page.
+        shown = "" if callable(one.default) or not default else f"`{default}`"
+        kind = choices or ("path" if one.is_path else kinds[one.type])
+        variables = ", ".join(f"`{variable}`" for variable in one.variables)
+        cog.outl(f"| `{one.name}` | {kind} | {shown} | {variables} | {one.help} |")
 
 
 def tools() -> None:

@@ -35,6 +35,8 @@ os.environ.pop("MEMGLOT_PASSPHRASE", None)
 _HOME = TemporaryDirectory(prefix="memglot-home-", ignore_cleanup_errors=True)
 atexit.register(_HOME.cleanup)
 os.environ["MEMORY_HOME"] = _HOME.name
+# Tests do not read the configuration file of whoever runs them.
+os.environ["MEMGLOT_CONFIG"] = f"{_HOME.name}/config.toml"
 
 _FIGURES = pytest.StashKey[Counter[str]]()
 SHARED = Path(__file__).parents[2] / "shared"

@@ -13,11 +13,13 @@ SOURCE = Path(memglot.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom. A part may always import itself; every part may import these, which import little.
-GROUND = {"errors", "settings", "display", "text", "disk", "files", "threads", "database"}
+GROUND = {"errors", "settings", "config", "display", "text", "disk", "files", "threads", "database"}
 CORE = GROUND | {"model", "report"}
 ALLOWED: dict[str, set[str]] = {
-    "errors": {"settings", "display"},
-    "settings": set(),
+    "errors": {"display"},
+    # The settings read the configuration file, if there is one.
+    "settings": {"config"},
+    "config": {"settings", "errors", "display", "files", "text"},
     "display": set(),
     "disk": set(),
     "files": set(),

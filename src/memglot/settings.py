@@ -5,13 +5,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Passphrase: TypeAlias = str | Callable[[], str | None] | None
 """A passphrase, or a function that asks for one when it is needed."""
 STORE_VARIABLE = "MEMGLOT_STORE"
 PASSPHRASE_VARIABLE = "MEMGLOT_PASSPHRASE"
 MCP_TOKEN_VARIABLE = "MEMGLOT_MCP_TOKEN"
+CONFIG_VARIABLE = "MEMGLOT_CONFIG"
+MACHINE_VARIABLE = "MEMGLOT_MACHINE"
 BUSY_SECONDS = 10.0
 """Maximum time to wait for the lock of a project, or for a store that must be used alone."""
 WRITER_SECONDS = 30.0
@@ -51,9 +53,106 @@ GREP_SECONDS = 2.0
 """Maximum time of a pattern in one search, beyond what an ordinary one needs."""
 
 
+class Setting(NamedTuple):
+    """One setting: what people can write into the configuration file, and the variables that replace it."""
+
+    name: str
+    """Its key; `search.limit` is `limit` in the table `[search]`, and the default of `memglot search --limit`."""
+    type: type[str] | type[int] | type[bool]
+    help: str
+    default: Any = ""
+    """The default, or a function that returns it."""
+    choices: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    """Environment variables that replace the value in the file, the most important first."""
+    is_path: bool = False
+    """Whether it is a path, which must be absolute or begin with `~`; a URL is accepted too."""
+
+
+class Value(NamedTuple):
+    """The value of a setting, and where it comes from: `default`, `$VARIABLE`, or the file with the line."""
+
+    value: Any
+    origin: str
+
+
+def _network_name() -> str:
+    import platform
+
+    return platform.node() or "unknown"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "store",
+        str,
+        "Path or URL of the store.",
+        lambda: str(data_folder() / "memglot.db"),
+        variables=(STORE_VARIABLE,),
+        is_path=True,
+    ),
+    Setting("passphrase_file", str, "File with the passphrase for encrypted memories.", is_path=True),
+    Setting("machine", str, "Name of this machine in memories.json.", _network_name, variables=(MACHINE_VARIABLE,)),
+    Setting("color", str, "Whether terminals show colours.", "auto", ("auto", "never"), ("NO_COLOR",)),
+    Setting("progress", bool, "Whether terminals show progress bars.", True),
+    Setting("pager", str, "Program that shows long lists; none if empty.", "less -FRX", variables=("PAGER",)),
+    Setting("editor", str, "Program that `memglot edit` opens.", variables=("VISUAL", "EDITOR")),
+    Setting("list.limit", int, "Maximum number of memories that `memglot list` shows.", 50),
+    Setting("search.limit", int, "Maximum number of results of `memglot search`.", 10),
+    Setting("search.mode", str, "Kind of search.", "hybrid", ("hybrid", "fulltext", "semantic")),
+    Setting("import.embed", bool, "Whether imports build vectors for semantic search.", False),
+)
+"""All settings, in the order in which they are shown."""
+
+
+def setting(name: str) -> Any:
+    """Return the value of a setting: of the environment, else of the configuration file, else the default."""
+    return find_setting(name).value
+
+
+def find_setting(name: str) -> Value:
+    """Return the value of a setting with its origin. Raise `UsageError` if the configuration file is not valid."""
+    chosen = next(one for one in SETTINGS if one.name == name)
+    for variable in chosen.variables:
+        text = os.environ.get(variable)
+        # An empty `$PAGER` means no pager; any other empty variable is not set.
+        if text or (text == "" and variable == "PAGER"):
+            return Value("never" if variable == "NO_COLOR" else text, f"${variable}")
+    return configured(name) or Value(default_of(chosen), "default")
+
+
+def default_of(chosen: Setting) -> Any:
+    """Return the value of a setting that nobody set."""
+    return chosen.default() if callable(chosen.default) else chosen.default
+
+
+def configured(name: str) -> Value | None:
+    """Return the value of a setting in the configuration file. Raise `UsageError` if the file is not valid."""
+    path = config_path()
+    if not path.exists():
+        return None
+    from memglot.config import read_config
+
+    return read_config(path).values.get(name)
+
+
+def config_path() -> Path:
+    """Return the configuration file: `$MEMGLOT_CONFIG`, else `config.toml` in the user's folder for settings."""
+    if given := os.environ.get(CONFIG_VARIABLE):
+        return Path(given)
+    home = Path.home()
+    if sys.platform == "win32":
+        folder = Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        folder = home / "Library" / "Application Support"
+    else:
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return folder / "memglot" / "config.toml"
+
+
 def store_url() -> str:
-    """Return the default store: `$MEMGLOT_STORE`, else a file in the user's data directory."""
-    return os.environ.get(STORE_VARIABLE) or str(data_folder() / "memglot.db")
+    """Return the default store: `$MEMGLOT_STORE`, else that of the configuration file, else one of the user's files."""
+    return str(setting("store"))
 
 
 def data_folder() -> Path:
@@ -100,18 +199,18 @@ def system_paths() -> SystemPaths:
 
 
 def editor() -> str | None:
-    """Return the user's editor: `$VISUAL`, else `$EDITOR`."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or None
+    """Return the user's editor: `$VISUAL`, else `$EDITOR`, else that of the configuration file."""
+    return setting("editor") or None
 
 
 def colours_wanted() -> bool:
-    """Return True unless `$NO_COLOR` is set, or the terminal has no colours."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return True unless the user wants none (`$NO_COLOR`), or the terminal has none."""
+    return os.environ.get("TERM") != "dumb" and setting("color") != "never"
 
 
 def pager() -> str | None:
-    """Return the command that shows long lists: `$PAGER`, else `less`; `None` if `$PAGER` is empty or `cat`."""
-    command = os.environ.get("PAGER", "less -FRX")
+    """Return the command that shows long lists, by default `less`; `None` if it is empty or `cat`."""
+    command = str(setting("pager"))
     return None if command in ("", "cat") else command
 
 
@@ -139,11 +238,10 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """Return this machine; its name is `$MEMGLOT_MACHINE`, else its network name."""
+    """Return this machine; by default, its name is its network name."""
     import platform
 
-    name = os.environ.get("MEMGLOT_MACHINE") or platform.node() or "unknown"
-    return Machine(name, platform.system(), platform.python_version())
+    return Machine(str(setting("machine")), platform.system(), platform.python_version())
 
 
 def export_time() -> int:

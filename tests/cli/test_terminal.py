@@ -45,6 +45,9 @@ SHOWN: dict[str, Calls] = {
     "add": [["add", "x", "--tree", HOSTILE], ["add", "x", "--id", HOSTILE]],
     "audit": [["audit"]],
     "chain": [["chain"]],
+    "config get": [["config", "get", HOSTILE]],
+    "config set": [["config", "set", "machine", HOSTILE], ["config"]],
+    "config unset": [["config", "unset", HOSTILE]],
     "conflicts": [["conflicts"], ["conflicts", "show", ONE], ["conflicts", "resolve", ONE, HOSTILE]],
     "convert": [["convert", "hostile.json", "-"], ["convert", "hostile.json", "-", "--to", "markdown"]],
     "diff": [["diff", "hostile.json", "other.json"]],
@@ -81,6 +84,8 @@ SHOWN: dict[str, Calls] = {
 SILENT: dict[str, Calls] = {
     "backup": [["backup", NAME + ".db"]],
     "completion": [["completion", "bash"]],
+    "config edit": [["config", "edit"]],
+    "config path": [["config", "path"]],
     "consolidate": [["consolidate"]],
     "copy": [["copy", "a", "b"]],
     "delete": [["delete", ONE, "--reason", HOSTILE]],

@@ -152,6 +152,9 @@ CASES = (
         start=with_folder,
         names=("-2.db", ".db"),
     ),
+    Case("config edit", ["config", "edit"]),
+    Case("config set", ["config", "set", "search.limit", "5"], setup=(["config", "set", "color", "never"],)),
+    Case("config unset", ["config", "unset", "color"], setup=(["config", "set", "color", "never"],)),
     Case(
         "conflicts",
         ["conflicts", "resolve", IDS[34], "content", "--take", "2"],
@@ -308,7 +311,7 @@ CASES = (
         "tags rename",
         ["tags", "rename", "x", "y"],
         setup=(*BASE, ["update", *IDS[:30], "--add-tag", "x"]),
-        codes=(0, 1),
+        codes=(0, 2),
     ),
     Case("undelete", ["undelete", IDS[2]], setup=(*BASE, ["delete", IDS[2]]), codes=(0, 2)),
     Case("undelete a branch", ["undelete", "--tree", "work"], setup=(*BASE, ["delete-tree", "work.part1"])),
@@ -318,6 +321,7 @@ CASES = (
     Case("update --where", ["update", "--where", "tree:work", "--add-tag", "x", "--yes"]),
 )
 READING = {
+    "config get", "config path",
     "audit", "chain", "completion", "diff", "entities", "formats", "get", "help", "history", "imports", "list",
     "relations", "search", "serve", "stats", "tags", "tree", "verify", "repo check", "repo diff", "repo inspect",
     "repo list", "repo query", "repo status", "repo view", "mcp tools", "mcp token", "sync diff-with-remote",

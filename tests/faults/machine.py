@@ -96,6 +96,8 @@ class Machine:
             "OPENBLAS_NUM_THREADS": "1",
             "TOKENIZERS_PARALLELISM": "false",
             "PYTHONHASHSEED": "0",
+            # In the folder in which a command runs.
+            "MEMGLOT_CONFIG": "config.toml",
             "EDITOR": str(HERE / "editor.sh"),
         }
         self._process = subprocess.Popen(

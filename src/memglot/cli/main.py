@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from memglot import __version__
 from memglot.cli.session import Session, shared_options
 from memglot.cli.terminal import buffered_stream, safe_stream
+from memglot.errors import MemglotError
+from memglot.settings import SETTINGS, configured
 
 # The line of each command in `memglot --help`, which imports none of them. A test compares it with the command's help.
 COMMANDS: dict[str, str] = {
@@ -21,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "backup": "Write a copy of the store to a file.",
     "chain": "List superseded memories and their replacements.",
     "completion": "Print the completion script for a shell.",
+    "config": "List settings, or change the configuration file.",
     "conflicts": "List, show and resolve conflicting values.",
     "consolidate": "Merge exact duplicates and update strengths.",
     "convert": "Convert a file or folder to another format, without a store.",
@@ -69,7 +73,7 @@ GROUPS: dict[str, str] = {
     "Agents": "mcp embed identity scope serve",
     "Projects": "repo",
     "Knowledge": "link unlink relations entity entities supersede chain",
-    "Care": "demo stats doctor backup restore consolidate audit completion help",
+    "Care": "demo stats doctor backup restore consolidate audit config completion help",
 }
 """The commands by what people use them for."""
 OVERVIEW = ("Everyday", "Exchange", "Agents", "Projects", "Care")
@@ -82,6 +86,43 @@ _MODULES = {
     "undelete": "delete",
     "unlink": "link",
 }
+
+
+class _Defaults(Mapping[str, Any]):
+    """The values in the configuration file that replace defaults of options; it is read when one of them is needed."""
+
+    def __init__(self, command: str = "") -> None:
+        self._names = {
+            one.name.removeprefix(f"{command}."): one.name
+            for one in SETTINGS
+            if "." in one.name and (not command or one.name.startswith(f"{command}."))
+        }
+        self._command = command
+
+    def __getitem__(self, key: str) -> Any:
+        if not self._command:
+            return _Defaults(key)
+        name = self._names[key]
+        try:
+            found = configured(name)
+        except MemglotError:
+            context = click.get_current_context(silent=True)
+            if context is None or not context.resilient_parsing:
+                raise
+            # Help and completion work with a broken file too.
+            found = None
+        if found is None:
+            raise KeyError(key)
+        return found.value
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(str(key)) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Commands(click.Group):
@@ -126,8 +167,10 @@ class Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Store, convert, merge and search the memories of AI agents.
 
-    The store is a file: --store, else $MEMGLOT_STORE, else a file in your data directory.
+    The store is a file: --store, else $MEMGLOT_STORE, else `store` of `memglot config`, else a file in your data
+    directory.
     """
+    context.default_map = cast(Any, _Defaults())
     if context.invoked_subcommand is None:
         from memglot.cli.overview import print_overview
 
@@ -150,8 +193,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(session: Session, arguments: list[str] | None = None) -> int:
     """Run the command line, and return its exit code."""
-    from memglot.errors import MemglotError
-
     try:
         given = sys.argv[1:] if arguments is None else arguments
         # `color`, so that click does not remove escape sequences from what goes to a file or a pipe.

@@ -9,7 +9,7 @@ from functools import cache, partial
 import click
 
 from memglot.errors import UsageError
-from memglot.settings import MAX_PASSPHRASE_BYTES, PASSPHRASE_VARIABLE, Passphrase
+from memglot.settings import MAX_PASSPHRASE_BYTES, PASSPHRASE_VARIABLE, Passphrase, setting
 from memglot.settings import passphrase as passphrase_set
 
 passphrase_option = click.option(
@@ -27,11 +27,16 @@ def secret(file: str | None, *, confirm: bool = False) -> Passphrase:
 
 
 def passphrase(file: str | None, *, ask: bool, confirm: bool = False) -> str | None:
-    """Return the passphrase from a file, else from the environment, else, with `ask`, from a prompt on a terminal."""
+    """Return the passphrase from a file, else from the environment, else from the file in the settings.
+
+    If there is none, `ask` prompts for it on a terminal.
+    """
     if file is not None:
         return _read(file)
     if (found := passphrase_set()) is not None:
         return _text(os.fsencode(found), f"${PASSPHRASE_VARIABLE}")
+    if configured := setting("passphrase_file"):
+        return _read(configured)
     if not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     answer: str = click.prompt("passphrase", hide_input=True, err=True, confirmation_prompt=confirm)

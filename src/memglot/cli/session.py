@@ -48,10 +48,18 @@ class Session:
                     if note not in printed:
                         self.print_note(note)
 
+    def _shows_progress(self) -> bool:
+        """Return True if progress bars are wanted, and can be shown."""
+        if self.quiet or self.no_progress or not sys.stderr.isatty():
+            return False
+        from memglot.settings import setting
+
+        return bool(setting("progress"))
+
     @contextmanager
     def progress(self, what: str) -> Iterator[ShowProgress | None]:
         """Show a progress bar on a terminal if the work takes longer than a second."""
-        if self.quiet or self.no_progress or not sys.stderr.isatty():
+        if not self._shows_progress():
             yield None
             return
         from memglot.cli.progress import Bar
@@ -62,7 +70,7 @@ class Session:
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None] | None]:
         """Show a progress bar for work that reports how many of how many items are done."""
-        if self.quiet or self.no_progress or not sys.stderr.isatty():
+        if not self._shows_progress():
             yield None
             return
         from memglot.cli.progress import Bar
