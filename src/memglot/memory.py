@@ -407,6 +407,7 @@ class Memory(Syncing):
         dedup: bool | str | None = None,
         conflict: str | None = None,
         tree: str = "",
+        tree_from: str | None = None,
         tags: Sequence[str] = (),
         space: str | None = None,
         dry_run: bool = False,
@@ -427,7 +428,8 @@ class Memory(Syncing):
         record does not stop the import: the result lists it in `errors` and counts it in `failed`. When
         everything is stored, vectors for semantic search are built, unless `embed` is false; the import is complete
         also if that fails or is interrupted. With `isolate`, a batch that the store rejects does not stop the import
-        either. `max_record` is the maximum size of one memory, in bytes or as text such as `64MiB`.
+        either. With `tree_from="folders"`, folders become paths in the tree, below `tree`. `max_record` is the maximum
+        size of one memory, in bytes or as text such as `64MiB`.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
@@ -439,6 +441,7 @@ class Memory(Syncing):
             dedup=dedup if isinstance(dedup, str) else "id" if dedup is False else None,
             conflict=conflict,
             tree=tree,
+            tree_from=tree_from,
             tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
@@ -454,8 +457,7 @@ class Memory(Syncing):
                 own=skipped_paths(self._store),
             ),
         )
-        check_choice("dedup", options.dedup, ("content", "id"))
-        check_choice("conflict", conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+        _check_choices(options)
         return self._import(inputs, options, report, embed=embed)
 
     def _import(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
@@ -567,3 +569,10 @@ class Memory(Syncing):
         """Import memories.json and merge it; takes the options of `import_from`."""
         check_choice("conflict", conflict, ("merge", "prefer-local", "prefer-remote"))
         return self.import_from(path, format="memories-json", conflict=conflict, **options)
+
+
+def _check_choices(options: ImportOptions) -> None:
+    """Raise `UsageError` for a choice that does not exist."""
+    check_choice("dedup", options.dedup, ("content", "id"))
+    check_choice("conflict", options.conflict, ("skip", "merge", "prefer-local", "prefer-remote"))
+    check_choice("tree_from", options.tree_from, ("folders",))

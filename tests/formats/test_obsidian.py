@@ -209,7 +209,7 @@ def test_a_memory_edited_here_is_written_again_at_its_path(memory: Memory, tmp_p
     memory.export(tmp_path / "out", format="obsidian")
     found = notes(tmp_path / "out")
     assert found["b.md"] == b"B\n"
-    assert b"\n\nNew\n" in found["x/a.md"] and b"rating: 7\n" in found["x/a.md"] and len(found) == 2
+    assert found["x/a.md"] == b"---\nrating: 7\n---\nNew\n" and len(found) == 2
 
 
 def test_notes_of_one_content_are_all_written_again(memory: Memory, tmp_path: Path) -> None:

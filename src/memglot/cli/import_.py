@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     help="Action for ids that are already stored (default: depends on the format; see docs/formats.md).",
 )
 @click.option("--tree", default="", metavar="PREFIX", help="Path in the tree below which the memories are stored.")
+@click.option("--tree-from", type=click.Choice(["folders"]), help="Make the folders of the input paths in the tree.")
 @click.option("--tag", "tags", multiple=True, help="Tag to add to every memory; can be repeated.")
 @click.option("--space", help="Namespace for the ids of these files; keeps equal ids of one tool apart.")
 @click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")

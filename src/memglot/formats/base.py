@@ -43,6 +43,8 @@ class ReadOptions(_Encrypted):
     """What the proof of a folder carries for its notes, by path."""
     digests: Mapping[str, str] | None = None
     """Digests of the notes when they were written, by path."""
+    names: Mapping[str, str] | None = None
+    """Paths that memglot made up for notes, by the ids of their memories."""
 
 
 @dataclass(frozen=True, kw_only=True)

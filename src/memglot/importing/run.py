@@ -19,6 +19,7 @@ from memglot.formats.core.read import Input, Read, read_inputs
 from memglot.importing.access import refuse_hidden_records
 from memglot.importing.apply import BatchWriter
 from memglot.importing.duplicates import Duplicates
+from memglot.importing.folder_tree import FOLDERS, tree_in_folders
 from memglot.importing.imported_before import ImportedBefore
 from memglot.importing.plan import BatchPlan, Planner
 from memglot.importing.replaced_edits import replaced_edits
@@ -44,6 +45,8 @@ class ImportOptions:
     dedup: str | None = None
     conflict: str | None = None
     tree: str = ""
+    tree_from: str | None = None
+    """`folders` to give memories without a path in the tree that of the folder in which they were read."""
     tags: tuple[str, ...] = ()
     fail_fast: bool = False
     restore_deleted: bool = False
@@ -66,6 +69,8 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
     stack = ExitStack()
     importer = _Importer(store, options, report, names, stack)
+    if options.tree_from == FOLDERS:
+        importer.folders = [str(given) for given in inputs if not isinstance(given, bytes)]
     try:
         with stack:
             stack.callback(importer.close)
@@ -112,6 +117,8 @@ class _Importer:
         self._planner = Planner(store, self.entry, options.restore_deleted, self._imported_before, tree, options.tags)
         self.duplicates = Duplicates(store)
         self._writer = BatchWriter(store, self.duplicates, self.entry.at)
+        self.folders: list[str] = []
+        """The inputs whose folders become paths in the tree."""
         self._seen_sensitive: set[str] = set()
         self._newly_sensitive: list[str] = []
 
@@ -150,6 +157,8 @@ class _Importer:
             self._add_thing(item)
             return
         item.modified_at = item.modified_at or place.modified_at
+        if self.folders and not item.tree:
+            item.tree = tree_in_folders(place.source, self.folders)
         if self._has_tombstones:
             # A record after a deletion is merged with the deletion in the store.
             self._flush()

@@ -212,7 +212,12 @@ def _add_places(kept: Record, skipped: Iterable[Record]) -> None:
             continue
         mine = kept.extra.get(tool)
         mine = mine if isinstance(mine, dict) else {}
-        places = {_place_key(place): place for place in [*places_in(mine), *found]}
+        places = {_place_key(place): place for place in places_in(mine)}
+        for place in found:
+            before = places.get(_place_key(place), {})
+            if {**before, "of": ""} != {**place, "of": ""}:
+                # The digest of another note changes with the text of the memory, and says nothing else.
+                places[_place_key(place)] = place
         around = kept.extra.get(f"{tool}.note")
         places.pop(_place_key({**(around if isinstance(around, dict) else {}), "path": mine.get("path")}), None)
         if places:

@@ -70,6 +70,9 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     """Whether memglot itself wrote the file, and not a tool that only kept the carry slot. Not a field."""
     unsaid = cast("frozenset[str]", frozenset())
     """Fields that the source leaves out or shortens, though its format has a place for them. Not a field."""
+    dated_at = 0
+    """When a note was written, in microseconds, by its front matter or its file; 0 if unknown. Only a new memory
+    without a time of its own uses it. Not a field."""
     modified_at = 0
     """When the source of the record was modified, in microseconds; 0 if unknown. Not a field."""
 

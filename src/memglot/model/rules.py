@@ -250,9 +250,13 @@ def set_times_from_id(record: Record) -> None:
 
 
 def assign_id_and_times(record: Record, minter: Minter) -> None:
-    """Set the id and times that a record lacks, using the time of its import."""
+    """Set the id and times that a record lacks, using the time of its note or of its import."""
+    at = minter.milliseconds * 1000
     if not record.created_at:
-        record.created_at = minter.milliseconds * 1000
+        # A time in the future is that of a plan, or of a wrong clock.
+        record.created_at = record.dated_at if 0 < record.dated_at <= at else at
+        if record.created_at < record.modified_at <= at:
+            record.updated_at = record.updated_at or record.modified_at
     if not record.updated_at:
         record.updated_at = record.created_at
     if not record.id:

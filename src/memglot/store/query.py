@@ -25,7 +25,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     meta: dict[str, Any] | None = None
     """An object that `meta` must contain: the same keys with the same values, lists as subsets."""
     source: tuple[dict[str, Any], ...] = ()
-    """Objects of which `source` must contain at least one."""
+    """Objects of which `source` must contain at least one. A tool alone also selects what has an id or fields of it."""
     since: int | None = None
     """Created at this time or later; `until` means earlier than that time."""
     until: int | None = None

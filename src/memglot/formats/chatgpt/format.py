@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.display import plural
 from memglot.errors import BadRecord
-from memglot.formats.base import FolderSupport, Format, Glimpse, MergeSupport, ReadOptions
+from memglot.formats.base import FolderSupport, Format, Glimpse, MergeRule, MergeSupport, ReadOptions
 from memglot.formats.chatgpt.conversation import ReadCounts, decode
 from memglot.formats.chatgpt.pairs import PairCollector
 from memglot.formats.chatgpt.records import TOOL, conversation_records, instructions_record
@@ -115,7 +115,7 @@ FORMAT = Format(
     family="json",
     extensions=(".json",),
     fields=frozenset(
-        {"id", "content", "kind", "tags", "meta", "created_at", "updated_at", "source", "foreign", "extra"}
+        {"id", "content", "title", "kind", "tags", "meta", "created_at", "updated_at", "source", "foreign", "extra"}
     ),
     carry="",
     read=read,
@@ -124,5 +124,6 @@ FORMAT = Format(
     conflict="merge",
     recognise=recognise,
     folder=FolderSupport(recognise=recognise_folder, accepts_file=is_conversations_file),
-    merging=MergeSupport(has_edit_times=True),
+    # A conversation is renamed without a new time in its messages.
+    merging=MergeSupport(has_edit_times=True, bookkeeping={"title": MergeRule.LATEST}),
 )

@@ -139,6 +139,7 @@ def _record(conversation: Conversation, id: str, utterances: list[Utterance], br
     return Record(
         id=derive_id(TOOL, "", foreign),
         content="",
+        title=conversation.title or None,
         tags=[conversation.title] if conversation.title else [],
         meta=meta,
         created_at=times[0],

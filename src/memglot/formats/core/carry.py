@@ -73,7 +73,7 @@ _ATTACHED: dict[type, str] = {
 }
 _ORDER = tuple(_ATTACHED)
 _FIELDS = tuple(name for name in Carry.__struct_fields__ if name not in {*_ATTACHED.values(), "base", "end"})
-_MARKS = frozenset({"own", "text", "sealed", "repeats"})
+_MARKS = frozenset({"own", "text", "tag_names", "sealed", "repeats"})
 """Keys that some formats add to a slot, so that a key of a later version with this name needs another place."""
 
 

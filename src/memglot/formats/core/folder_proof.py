@@ -23,6 +23,7 @@ class _Proof(msgspec.Struct):
     beside: list[Any] = []
     beside_digest: str = ""
     slots: dict[str, Any] = {}
+    names: dict[str, str] = {}
 
 
 class FolderProof:
@@ -71,6 +72,17 @@ class FolderProof:
             try:
                 yield from msgspec.json.decode(b"{" + line + b"}", type=dict[str, Any]).items()
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise _damaged(self._path, error) from error
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield the ids of memories whose notes memglot named, with their paths. Raise `Unreadable`."""
+        if self._reformatted:
+            yield from self._head.names.items()
+            return
+        for line in self._section(b'"names":{', b"},"):
+            try:
+                yield entry_of(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
                 raise _damaged(self._path, error) from error
 
     def items(self) -> Iterator[Item | BadRecord]:

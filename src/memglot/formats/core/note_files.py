@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ class NoteFiles:
     def __init__(self, notes: NoteFolder, folder: Path, vault: str) -> None:
         self._notes, self._vault = notes, vault
         self._taken = DiskMap()
+        self._numbers = DiskMap()
+        """The last number that a name got."""
         self._folders: set[str] = set()
         self._later: DiskList[Any] = DiskList()
         self.postponed = BundleList()
@@ -83,11 +85,24 @@ class NoteFiles:
         self._reserve(path, vault)
         return path
 
+    def make_folder(self, path: str) -> str:
+        """Reserve a folder with a safe path that no note is in yet: a similar one if it is taken on any system."""
+        place = self._free(path, "", self._taken, self._folders)
+        for key in (self._system.key(place), _folded(place)):
+            self._folders.add(key)
+        return place
+
     def _free(self, stem: str, extension: str, *taken: Container[str]) -> str:
-        path, number = stem + extension, 1
+        path = stem + extension
+        # Thousands of notes of a conversation may have the same name.
+        number = start = self._numbers.get(_folded(path), 1)
+        if number > 1:
+            path = f"{stem} {number}{extension}"
         while any(key in keys for key in (self._system.key(path), _folded(path)) for keys in taken):
             number += 1
             path = f"{stem} {number}{extension}"
+        if number > start:
+            self._numbers[_folded(stem + extension)] = number
         return path
 
     def _reserve(self, path: str, vault: str) -> None:
@@ -107,10 +122,13 @@ class NoteFiles:
             parent = parent.rpartition("/")[0]
         return False
 
-    def later(self, places: list[NotePlace], content: str) -> None:
-        """Write more notes with the same content after all memories that were notes have their paths."""
+    def later(self, places: list[NotePlace], content: str, slot: dict[str, Any] | None = None) -> None:
+        """Write more notes with the same content after all memories that were notes have their paths.
+
+        `slot` has what makes their memory another one than the notes say.
+        """
         for place in places:
-            self._later.append({"place": msgspec.to_builtins(place), "content": content})
+            self._later.append({"place": msgspec.to_builtins(place), "content": content, "slot": slot or {}})
 
     def raw(self, place: NotePlace, data: bytes) -> None:
         """Write a note that is not text after all others, unless one of them has its path."""
@@ -133,16 +151,27 @@ class NoteFiles:
 
     def _put_place(self, path: str, place: NotePlace, value: dict[str, Any]) -> None:
         data = b64decode(value["data"]) if "data" in value else place.data(value["content"])
-        slot = {"vault": place.vault} if "content" in value and place.vault not in ("", self._vault) else None
+        slot = dict(value.get("slot", {}))
+        if "content" in value and (slot or place.vault not in ("", self._vault)):
+            slot["vault"] = place.vault or self._vault
         self.put(path, data, slot, counts=False)
 
-    def put(self, path: str, text: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True) -> None:
-        """Write a note at a free path."""
-        self._notes.put(path, text, sha256(text).digest(), slot, counts=counts)
+    def put(
+        self,
+        path: str,
+        text: bytes,
+        slot: dict[str, Any] | None = None,
+        *,
+        counts: bool = True,
+        is_known: Callable[[Path], bool] | None = None,
+    ) -> None:
+        """Write a note at a free path; `is_known` returns True for an edited note that was imported."""
+        self._notes.put(path, text, sha256(text).digest(), slot, counts=counts, is_known=is_known)
 
     def close(self) -> None:
         """Delete the files on disk."""
         self._taken.close()
+        self._numbers.close()
 
 
 def _folded(path: str) -> str:

@@ -39,10 +39,15 @@ Digest = Callable[[Path], "str | None"]
 
 
 @contextmanager
-def open_note_folder(target: Target, digest_of: Digest, *, plain: bool, shared: bool = False) -> Iterator[NoteFolder]:
-    """Open the folder at the target's path; remove a new one if the block fails. It is private unless `shared`."""
+def open_note_folder(
+    target: Target, digest_of: Digest, *, plain: bool, shared: bool = False, joins: bool = False
+) -> Iterator[NoteFolder]:
+    """Open the folder at the target's path; remove a new one if the block fails. It is private unless `shared`.
+
+    With `joins` the folder may have notes of others, which are kept.
+    """
     assert target.path is not None
-    folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force, shared=shared)
+    folder = NoteFolder(target.path, digest_of, plain=plain, force=target.force, shared=shared, joins=joins)
     try:
         yield folder
     finally:
@@ -52,7 +57,9 @@ def open_note_folder(target: Target, digest_of: Digest, *, plain: bool, shared: 
 class NoteFolder:
     """A folder of notes. A new one appears when it is complete; one from an earlier export is updated in place."""
 
-    def __init__(self, path: Path, digest_of: Digest, *, plain: bool, force: bool, shared: bool) -> None:
+    def __init__(
+        self, path: Path, digest_of: Digest, *, plain: bool, force: bool, shared: bool, joins: bool = False
+    ) -> None:
         self._path = path
         self._digest_of = digest_of
         self._plain = plain
@@ -62,7 +69,7 @@ class NoteFolder:
         if path.is_symlink() and not self._exists or self._exists and not path.is_dir():
             raise TargetExists(str(path))
         is_ours = (path / FOLDER_PROOF).is_file()
-        if self._exists and not is_ours and not force and any(path.iterdir()):
+        if self._exists and not is_ours and not (force or joins) and any(path.iterdir()):
             raise TargetExists(str(path))
         self._temporary = ExitStack()
         self._batch = FileBatch(shared=shared)
@@ -71,7 +78,10 @@ class NoteFolder:
         self._tidied: set[Path] = set()
         self._files = SortedLines()
         self._slots = SortedLines()
+        self._names = SortedLines()
         self._leftovers: DiskList[Any] = DiskList()
+        self.names_before: dict[str, str] = {}
+        """The ids of memories whose notes memglot named in the last export, with their paths."""
         self._before = self._files_before()
         self._edited: list[str] = []
         self.count = 0
@@ -82,15 +92,22 @@ class NoteFolder:
         return not self._exists
 
     def put(
-        self, relative: str, text: bytes, digest: bytes, slot: dict[str, Any] | None = None, *, counts: bool = True
+        self,
+        relative: str,
+        text: bytes,
+        digest: bytes,
+        slot: dict[str, Any] | None = None,
+        *,
+        counts: bool = True,
+        is_known: Callable[[Path], bool] | None = None,
     ) -> None:
         """Write one note; `digest` is the digest of its record. A note that was edited since is kept.
 
         `slot` is what the proof carries for a note that must not change. Another note of the same memory does not
-        count.
+        count. `is_known` returns True for an edited note that was imported, so that nothing is lost.
         """
         if self._differs(relative, text):
-            if self._is_edited(relative):
+            if self._is_edited(relative) and not (is_known is not None and is_known(self._folder / relative)):
                 self._edited.append(relative)
             else:
                 self._write(relative, text)
@@ -150,6 +167,14 @@ class NoteFolder:
     def is_foreign(self, relative: str) -> bool:
         """Return True if an existing file was not written by memglot, or was edited since."""
         return self._before.get(relative) != self._digest_in(relative)
+
+    def was_written(self, relative: str) -> bool:
+        """Return True if the last export had a note."""
+        return relative in self._before
+
+    def add_name(self, id: str, relative: str) -> None:
+        """Remember the path that a memory's note got, so that the next export keeps it."""
+        self._names.add(msgspec.json.encode({id: relative})[1:-1])
 
     def retain(self, relative: str, *, counts: bool = False) -> None:
         """Keep a file of an earlier export as it is, with its old proof."""
@@ -230,6 +255,7 @@ class NoteFolder:
             return {}
         try:
             before = FolderProof.at(self._folder)
+            self.names_before = dict(before.names()) if before is not None else {}
             return dict(before.files()) if before is not None else {}
         except Unreadable:
             if not self._force:
@@ -307,6 +333,9 @@ class NoteFolder:
             if len(self._slots):
                 out.write(b'},"slots":{\n')
                 _write_lines(out, self._slots)
+            if len(self._names):
+                out.write(b'},"names":{\n')
+                _write_lines(out, self._names)
             out.write(b'},"beside":[\n')
             _write_lines(out, (msgspec.json.encode(value) for value in self._leftovers))
             out.write(b"]}\n")

@@ -150,12 +150,18 @@ def _read_zipped_folder(
                 (Path(folder) / FOLDER_PROOF).write_bytes(text)
         with suppress(Unreadable):
             if (proof := FolderProof.at(Path(folder))) is not None:
-                options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
+                options = _with_proof(options, proof)
         named = ((str(source.path)[start:], _limited(source, options)) for source in sources)
         try:
             yield from _counted(format.folder.read_files(named, top or path.stem, reading, options), reading)
         except BROKEN as error:
             reading.fault(Unreadable(reading.source, str(error).lower()))
+
+
+def _with_proof(options: ReadOptions, proof: FolderProof) -> ReadOptions:
+    """Return the options with what the proof of a folder says about its notes."""
+    slots, digests, names = DiskMap(proof.slots()), DiskMap(proof.files()), DiskMap(proof.names())
+    return replace(options, slots=slots, digests=digests, names=names)
 
 
 def _limited(source: Source, options: ReadOptions) -> Source:
@@ -215,7 +221,7 @@ def _read_folder(folder: Path, format: Format | None, report: Report, options: R
     found = False
     if format is not None and format.folder.read_files is not None:
         if proof is not None:
-            options = replace(options, slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
+            options = _with_proof(options, proof)
         reading = _begin(str(folder), format, report)
         paths = walk(folder, frozenset(format.extensions), report, vault=True, own=options.own)
         opened = _Files(folder, paths, report)

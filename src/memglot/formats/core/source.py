@@ -32,6 +32,8 @@ CONFLICT_MARK = "<!-- memglot conflict of "
 """The beginning of such a file, which is not a memory."""
 _BUFFER = 1 << 17
 _HEAD = 1 << 16
+_FIRST_DAYS = 315_705_600
+"""The second of January 1980, in seconds since 1970."""
 
 
 class Source:
@@ -53,6 +55,8 @@ class Source:
         self.path = path
         self.modified_at = 0
         """When the file was modified, in microseconds; 0 if unknown."""
+        self.made_at = 0
+        """When the file was made, as far as the system knows, but not after it was modified; 0 if unknown."""
         self.size = size
         self.max_record = MAX_RECORD_BYTES
         """Maximum size of one memory in bytes."""
@@ -90,6 +94,7 @@ class Source:
             source = cls(shown, stream, path=path, size=there.st_size)
             if stat.S_ISREG(there.st_mode):
                 source.modified_at = there.st_mtime_ns // 1000
+                source.made_at = _made_at(there)
                 source._again = lambda: open(path, "rb")
                 source.on_disk = True
             return source
@@ -176,6 +181,12 @@ class Source:
             self.stream.close()
         else:
             self._rest.close()
+
+
+def _made_at(there: os.stat_result) -> int:
+    """Return when a file was made; archives without times leave the beginning of 1970 or of 1980."""
+    seconds = min(int(getattr(there, "st_birthtime", 0)) or there.st_mtime, there.st_mtime)
+    return int(seconds * 1_000_000) if seconds >= _FIRST_DAYS else 0
 
 
 class _Replay(io.RawIOBase):

@@ -51,7 +51,8 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     if target.path is None:
         raise NeedsFolder("obsidian", "standard output")
     vault = options.space or target.path.resolve().name
-    with open_note_folder(target, digest_file, plain=options.plain) as notes:
+    is_vault = (target.path / ".obsidian").is_dir()
+    with open_note_folder(target, digest_file, plain=options.plain, joins=is_vault) as notes:
         writer = VaultWriter(notes, target.path, vault, report, options)
         for bundle in bundles(items, writer, report):
             writer.add(bundle)

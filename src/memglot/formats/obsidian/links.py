@@ -110,6 +110,10 @@ class LinkIndex:
             report.note(_kept_in_text(ambiguous, "that could mean more than one note"))
         if broken.count:
             report.note(_kept_in_text(broken, "to a note that does not exist"))
+        self.close()
+
+    def close(self) -> None:
+        """Delete the index."""
         self._db.close()
 
     def _candidates(self, name: str, found: list[tuple[int, str]]) -> list[str]:

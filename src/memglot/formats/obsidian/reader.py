@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from memglot.disk import DiskMap
-from memglot.errors import BadRecord
+from memglot.errors import BadRecord, Unreadable
 from memglot.formats.base import ReadOptions
 from memglot.formats.core.carry import KEY, is_slot, take_slot
 from memglot.formats.core.encoding import BOM
-from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest, nul_positions
+from memglot.formats.core.folder_proof import FolderProof
+from memglot.formats.core.note_layout import NotePlace, first_vault, note_digest, nul_positions, places_of
+from memglot.formats.core.note_times import created_by_front
 from memglot.formats.core.source import Source
 from memglot.formats.core.trace import mark_program_note
+from memglot.formats.obsidian.chat_names import conversation_of, exact_tags, is_chat_path
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
@@ -48,7 +53,7 @@ from memglot.model import (
 from memglot.report import Report, SourceReport
 from memglot.settings import MAX_LINKS, MAX_MARKUP
 
-_MARKS = ("own", "text")
+_MARKS = ("own", "text", "tag_names")
 
 
 def read_vault(
@@ -64,7 +69,7 @@ def read_vault(
         report.watch(source)
         try:
             check_text(path, "the path")
-            yield from _Note(path, source, vault, options).items(link_index, ids, report)
+            yield from NoteReader(path, source, vault, options).items(link_index, ids, report)
         except BadRecord as error:
             report.failed_record(error)
         finally:
@@ -72,7 +77,7 @@ def read_vault(
     yield from link_index.relations(report)
 
 
-class _Note:
+class NoteReader:
     """Reads one note."""
 
     def __init__(self, path: str, source: Source, vault: str, options: ReadOptions) -> None:
@@ -86,11 +91,16 @@ class _Note:
         self._mark = BOM.decode() if source.start else ""
         self._nul: list[int] = []
         self._encoding = source.encoding
+        self._made_at = source.made_at
+        self._names = options.names or {}
         self._front_tags: list[str] = []
         self._linked_front = False
         written = options.digests.get(path) if options.digests is not None else None
         self._is_written = written is not None and written == sha256(self._stored).hexdigest()
         self._is_edited = written is not None and not self._is_written
+        self._other = {key: carried[key] for key in ("kind", "scope") if "vault" in carried and _is_text(carried, key)}
+        self._marks = {key: carried[key] for key in _MARKS if key in carried}
+        carried = {key: value for key, value in carried.items() if key not in _MARKS}
         self._slots: list[dict[str, Any]] = [] if not carried or "vault" in carried else [carried]
 
     def items(self, link_index: LinkIndex, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
@@ -108,7 +118,8 @@ class _Note:
         self._linked_front = "[[" in text[: frame.start]
         body, marks = self._body(text, frame)
         name = self.path.rpartition("/")[2]
-        record = front_record(frame.front, body.content or name, self.path, self.vault)
+        record = self._record(frame, body.content or name)
+        record.tags = exact_tags(record.tags, marks)
         attached = self._apply_slots(record, frame.front, report)
         mark_program_note(record, frame.front)
         self._front_tags = record.tags
@@ -118,7 +129,7 @@ class _Note:
             empty = not (body.content if frame.front.get("id") is not None else body.content.strip())
             if empty:
                 record.content = record.title or name
-            links = self._read_markup(record, "" if empty else body.content, frame.front, report)
+            links = self._read_markup(record, "" if empty else body.content, frame.front, marks, report)
             link_index.add_links(record.id, links, self.path)
         has_id = frame.front.get("id") is not None
         if has_id and record.id in ids:
@@ -141,6 +152,15 @@ class _Note:
         yield record
         yield from attached
 
+    def _record(self, frame: NoteFrame, content: str) -> Record:
+        """Return the memory by the front matter and the path."""
+        record = front_record(frame.front, content, self.path, self.vault)
+        record.dated_at = created_by_front(frame.front) or self._made_at
+        for field in ("kind", "scope"):
+            # What the proof says about another note of a memory.
+            setattr(record, field, self._other.get(field, getattr(record, field)))
+        return record
+
     def _bytes(self, error: BadRecord, report: SourceReport) -> Blob:
         """Return a blob for a note that is not text."""
         report.failed_record(BadRecord(f"{error}; the note is kept unparsed", error.hint))
@@ -158,9 +178,9 @@ class _Note:
 
     def _body(self, text: str, frame: NoteFrame) -> tuple[NoteBody, dict[str, Any]]:
         slot = frame.front.get(KEY)
-        slot = slot if isinstance(slot, dict) else {}
+        slot = slot if isinstance(slot, dict) else self._marks
         body = text[frame.start : frame.end]
-        if frame.front.get("id") is None:
+        if frame.front.get("id") is None and not isinstance(self._marks.get("own"), list):
             return NoteBody(body, "", ""), slot
         only = slot["own"] if isinstance(slot.get("own"), list) else None
         return split_body(body, front_tags(frame.front), only, edited=self._is_edited), slot
@@ -180,7 +200,9 @@ class _Note:
                 record.meta[KEY] = given
         return attached
 
-    def _read_markup(self, record: Record, content: str, front: dict[str, Any], report: SourceReport) -> list[WikiLink]:
+    def _read_markup(
+        self, record: Record, content: str, front: dict[str, Any], marks: dict[str, Any], report: SourceReport
+    ) -> list[WikiLink]:
         """Add the tags in the text, and return the links in the text and in the properties, up to the limits."""
         links: Iterable[WikiLink] = ()
         if self._linked_front:
@@ -189,7 +211,7 @@ class _Note:
             bare = without_code(content[:MAX_MARKUP])
             links = chain(links_in(bare), links)
             if found := tags_in(bare):
-                record.tags = list(dict.fromkeys([*record.tags, *found]))
+                record.tags = list(dict.fromkeys([*record.tags, *exact_tags(found, marks)]))
         found_links = list(islice(links, MAX_LINKS + 1))
         if len(content) > MAX_MARKUP or len(found_links) > MAX_LINKS:
             report.note(
@@ -205,7 +227,7 @@ class _Note:
         if self._is_edited:
             mark_as_note(record, edited=True)
         exact = bool(self._mark or self._nul or self._encoding)
-        if not exact and not empty and self._is_ours(record, attached, text, frame, body):
+        if not exact and not empty and not self._is_edited and self._is_ours(record, attached, text, frame, body):
             return
         own = record.extra.get(TOOL)
         extra = {**(own if isinstance(own, dict) else {}), "path": self.path}
@@ -238,7 +260,7 @@ class _Note:
         own_id = frame.front.get("id")
         related = body.related.removesuffix("\n")
         for dialect in (None, "program"):
-            if not isinstance(own_id, (str, int)) or self.path != default_path(record, str(own_id), dialect):
+            if not isinstance(own_id, (str, int)) or not self._is_own_path(record, str(own_id), dialect):
                 continue
             layout = RenderOptions(self.path, self.vault, dialect)
             if render(record, attached, related, layout, Report()) == text:
@@ -249,6 +271,60 @@ class _Note:
             if KEY not in frame.front and plain == text:
                 return True
         return False
+
+    def _is_own_path(self, record: Record, own_id: str, dialect: str | None) -> bool:
+        """Return True for a path that memglot makes up, and will make up again."""
+        if dialect is None and conversation_of(record) is not None:
+            is_named = self._names.get(record.id) == self.path != default_path(record, own_id)
+            return is_named or is_chat_path(self.path, record)
+        return self.path == default_path(record, own_id, dialect)
+
+
+class ImportedNotes:
+    """Tells which notes of a folder are as they were imported, although they were edited since the last export."""
+
+    def __init__(self, folder: Path, vault: str) -> None:
+        self._folder, self._vault = folder, vault
+
+    @cached_property
+    def _options(self) -> ReadOptions:
+        try:
+            proof = FolderProof.at(self._folder)
+        except Unreadable:
+            proof = None
+        if proof is None:
+            return ReadOptions()
+        return ReadOptions(slots=DiskMap(proof.slots()), digests=DiskMap(proof.files()))
+
+    def has_note(self, known: NotePlace, path: str, place: Path) -> bool:
+        """Return True if a note on disk has the text and the values that it had when it was imported."""
+        if not known.of:
+            return False
+        index, ids = LinkIndex(), DiskMap()
+        report = SourceReport(Report(), str(place), TOOL)
+        try:
+            source = Source.file(place)
+            try:
+                items = list(NoteReader(path, source, self._vault, self._options).items(index, ids, report))
+            finally:
+                source.close()
+        except (BadRecord, Unreadable):
+            return False
+        finally:
+            index.close()
+            ids.close()
+        first, _ = places_of(items[0], TOOL, BYTES_KEY) if isinstance(items[0], Record) else (None, [])
+        return first is not None and (first.of, first.head, first.tail) == (known.of, known.head, known.tail)
+
+    def close(self) -> None:
+        """Delete the files on disk."""
+        for found in (self._options.slots, self._options.digests) if "_options" in self.__dict__ else ():
+            if isinstance(found, DiskMap):
+                found.close()
+
+
+def _is_text(carried: dict[str, Any], key: str) -> bool:
+    return isinstance(carried.get(key), str) and bool(carried[key])
 
 
 def own_state(record: Record) -> Any:

@@ -9,6 +9,7 @@ import msgspec
 
 from memglot.formats.core.carry import KEY, differences, pack_found
 from memglot.formats.core.trace import NOTES, native_trace, written_id
+from memglot.formats.obsidian.chat_names import conversation_of, exact_tags, valid_tags
 from memglot.formats.obsidian.markup import links_in, property_links, tag_line, tags_in, without_code
 from memglot.formats.obsidian.note import BYTES_KEY, RESERVED, TOOL, front_record, split_body
 from memglot.formats.syntax.yaml_writer import dump
@@ -50,8 +51,12 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
         f"\n\n{layout.heading}\n{related}" if related else ""
     )
     native = front_record(front, content or name, path, vault)
+    spelled = _spelled(record, layout)
+    native.tags = exact_tags(native.tags, {"tag_names": spelled})
     slot = pack_found(differences(placed, native), placed, attached, report, plain, native)
-    about = _about_text(record, content, own, front, bool(related))
+    about = about_text(record, content, own, front, bool(related))
+    if spelled:
+        about["tag_names"] = spelled
     if not plain:
         slot |= about
     elif about:
@@ -61,7 +66,7 @@ def render(record: Record, attached: list[Thing], related: str, layout: RenderOp
     return f"---\n{dump(front)}---\n\n{content}{own}\n"
 
 
-def _about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
+def about_text(record: Record, content: str, own: str, front: dict[str, Any], has_related: bool) -> dict[str, Any]:
     """Return what a reader must know to parse the text correctly."""
     found: dict[str, Any] = {}
     if split_body(content + own, front["tags"]).content != content:
@@ -69,6 +74,13 @@ def _about_text(record: Record, content: str, own: str, front: dict[str, Any], h
     if has_markup(content, front):
         found["text"] = text_digest(record)
     return found
+
+
+def _spelled(record: Record, layout: RenderOptions) -> dict[str, str]:
+    """Return the tags of a chat that Obsidian accepts only with another spelling, with the exact ones."""
+    if layout.dialect is not None or conversation_of(record) is None:
+        return {}
+    return {valid: tag for valid, tag in valid_tags(record.tags).items() if valid != tag}
 
 
 def has_markup(content: str, front: dict[str, Any]) -> bool:
@@ -108,7 +120,8 @@ def _front(record: Record, layout: RenderOptions) -> dict[str, Any]:
     front: dict[str, Any] = {"id": written_id(record), "type": record.kind, "scope": trace.scope}
     if record.strength is not None:
         front["strength"] = record.strength
-    front["tags"] = trace.tags
+    is_chat = layout.dialect is None and conversation_of(record) is not None
+    front["tags"] = list(valid_tags(record.tags)) if is_chat else trace.tags
     if trace.created_at is not None:
         front["createdAt"] = layout.time(trace.created_at)
     if record.title and record.title != layout.path.rpartition("/")[2].rpartition(".")[0]:

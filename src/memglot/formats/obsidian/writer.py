@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from memglot.disk import DiskList, DiskMap
 from memglot.formats.base import WriteOptions
@@ -13,9 +16,11 @@ from memglot.formats.core.note_files import BundleList, NoteFiles, is_note_path
 from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace, is_as_read, note_slot, places_of
 from memglot.formats.core.trace import NOTE_TIMES, is_from_agentos, written_id
+from memglot.formats.obsidian.chat_names import ChatPaths, conversation_of
 from memglot.formats.obsidian.links import is_in_text
 from memglot.formats.obsidian.note import BYTES_KEY, TOOL, default_path, split_body
-from memglot.formats.obsidian.reader import own_state
+from memglot.formats.obsidian.patch import patch, retag
+from memglot.formats.obsidian.reader import ImportedNotes, own_state
 from memglot.formats.obsidian.render import RenderOptions, is_empty, render
 from memglot.model import Blob, Item, Record, Relation, Thing
 from memglot.report import Report
@@ -32,6 +37,8 @@ class VaultWriter:
         self._names = DiskMap()
         self._waiting = BundleList()
         self._bytes: DiskList[Any] = DiskList()
+        self._imported = ImportedNotes(folder, vault)
+        self._chats = ChatPaths(self._files, notes.names_before)
 
     def add_leftover(self, item: Item, report: Report) -> None:
         """Keep a note that is not text for its path, and any other item without a note."""
@@ -46,7 +53,12 @@ class VaultWriter:
         """Write the note of a memory that was one, or postpone it."""
         record, attached, _ = bundle
         own, others = places_of(record, TOOL, BYTES_KEY)
-        self._files.later(others, record.content)
+        if others and not is_unchanged(record):
+            others = [retag(place, record) for place in others]
+            # Otherwise a reader would take the other notes for another memory.
+            self._files.later(others, record.content, {"kind": record.kind, "scope": record.scope})
+        else:
+            self._files.later(others, record.content)
         path = self._files.keep(own.path, own.vault) if own is not None else None
         if path is None:
             fallback = default_path(record, written_id(record), self._options.dialect)
@@ -70,14 +82,32 @@ class VaultWriter:
         for value in self._bytes:
             self._files.raw(NotePlace(path=value["path"], vault=value["vault"]), b64decode(value["data"]))
         self._files.put_places()
+        for _, record, _ in self._files.postponed:
+            if self._is_chat(record):
+                legacy = default_path(record, written_id(record))
+                self._chats.keep(record, legacy if self._notes.was_written(legacy) else None)
+        self._chats.keep_rest()
         for path, record, attached in self._files.postponed:
-            path = self._files.make(path)
-            self._name(record, path, path.rpartition("/")[2].rpartition(".")[0])
+            is_chat = self._is_chat(record)
+            path = self._chats.path_of(record) if is_chat else self._files.make(path)
+            # The name of a chat's note is not unique.
+            self._name(
+                record, path, path.removesuffix(".md") if is_chat else path.rpartition("/")[2].rpartition(".")[0]
+            )
+            self._notes.add_name(record.id, path)
             self._write(path, record, attached)
+        self._chats.close()
         for path, record, attached in self._waiting:
             self._render(path, record, attached, self._related(attached, _related_before(record)))
         self._files.close()
         self._names.close()
+        self._imported.close()
+
+    def _is_chat(self, record: Record) -> bool:
+        """Return True for a memory of a chat without a note of its own. AgentOS's program wants ids as names."""
+        own, _ = places_of(record, TOOL, BYTES_KEY)
+        has_place = own is not None and is_note_path(own.path)
+        return self._options.dialect is None and conversation_of(record) is not None and not has_place
 
     def _name(self, record: Record, path: str, link: str) -> None:
         self._names[record.id] = [link, _description(record)]
@@ -101,9 +131,18 @@ class VaultWriter:
         return "\n".join(dict.fromkeys(lines))
 
     def _render(self, path: str, record: Record, attached: list[Thing], related: str) -> None:
+        own, _ = places_of(record, TOOL, BYTES_KEY)
+        is_known = None if own is None else partial(self._imported.has_note, own, path)
+        if own is not None:
+            own = msgspec.structs.replace(own, path=path)
+            fresh = related if related != _related_before(record) else ""
+            patched = patch(record, attached, own, fresh, self._vault, self._report, plain=self._options.plain)
+            if patched is not None:
+                self._files.put(path, *patched, is_known=is_known)
+                return
         layout = RenderOptions(path, self._vault, self._options.dialect, self._options.plain)
         text = render(record, attached, related, layout, self._report)
-        self._files.put(path, text.encode())
+        self._files.put(path, text.encode(), is_known=is_known)
         if self._options.dialect is None and record.created_at and is_from_agentos(record):
             self._report.note(NOTE_TIMES)
 

@@ -69,10 +69,22 @@ def _values(filter: Filter) -> list[Part]:
     if filter.meta:
         found.append(("memglot_holds(records.meta, ?)", [canonical(filter.meta).decode()]))
     if filter.source and {} not in filter.source:
-        objects = [{"source": source} for source in filter.source]
+        objects = [part for source in filter.source for part in _origins(source)]
         found.append(("memglot_holds_any(records.other_fields, ?)", [_json(objects)]))
     if not filter.with_conversations:
         found.append(("json_extract(records.other_fields, '$.source.conversation') IS NULL", []))
+    return found
+
+
+def _origins(source: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects of which a memory from a source must contain one.
+
+    A tool is also where a memory has an id of that tool, or fields that only the tool has, such as a note in a vault.
+    """
+    found: list[dict[str, Any]] = [{"source": source}]
+    tool = source.get("tool")
+    if isinstance(tool, str) and len(source) == 1:
+        found += [{"foreign": [{"tool": tool}]}, {"extra": {tool: {}}}]
     return found
 
 
