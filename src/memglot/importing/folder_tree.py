@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from hashlib import sha256
 
 FOLDERS = "folders"
@@ -13,8 +13,10 @@ _NOT_IN_LABEL = re.compile("[^A-Za-z0-9_]+")
 _HASH = 6
 
 
-def tree_in_folders(source: str, inputs: Iterable[str]) -> str:
+def tree_in_folders(source: str, inputs: Sequence[str]) -> str:
     """Return the path in the tree for the folder of a file, below the input folder or zip that contains it."""
+    if not inputs:
+        return ""
     source = source.replace(os.sep, "/")
     for name in inputs:
         folder = name.replace(os.sep, "/").rstrip("/") + "/"

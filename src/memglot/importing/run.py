@@ -157,8 +157,7 @@ class _Importer:
             self._add_thing(item)
             return
         item.modified_at = item.modified_at or place.modified_at
-        if self.folders and not item.tree:
-            item.tree = tree_in_folders(place.source, self.folders)
+        item.tree = item.tree or tree_in_folders(place.source, self.folders)
         if self._has_tombstones:
             # A record after a deletion is merged with the deletion in the store.
             self._flush()
