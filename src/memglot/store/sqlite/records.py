@@ -174,8 +174,10 @@ class SqliteRecords:
             sql = f"SELECT tree, count(*) FROM records {where} GROUP BY tree ORDER BY tree"
         else:
             # In the order of an index that has these columns, so that no record is read.
-            groups = f"SELECT tags, kind, scope, count(*) AS number FROM records {where} GROUP BY tags, kind, scope"
-            value, source = (field, "") if field != "tag" else ("each.value", ", json_each(tags) AS each")
+            columns, value, source = ("tags, kind, scope", field, "")
+            if field == "tag":
+                columns, value, source = ("tags", "each.value", ", json_each(tags) AS each")
+            groups = f"SELECT {columns}, count(*) AS number FROM records {where} GROUP BY {columns}"
             sql = f"SELECT {value}, sum(number) FROM ({groups}){source} GROUP BY 1 ORDER BY 1"
         rows = self._connection.rows(sql, bindings)
         return ((value, count) for value, count in rows if isinstance(value, str))
