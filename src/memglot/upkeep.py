@@ -12,7 +12,7 @@ from memglot.importing import undo
 from memglot.model import Conflict, Event, Record
 from memglot.report import Report
 from memglot.search.semantic import SemanticIndex
-from memglot.store.contract import Import, Store
+from memglot.store.contract import Compaction, Import, Store
 from memglot.store.view import refused
 from memglot.threads import one_at_a_time
 
@@ -155,6 +155,10 @@ class Upkeep:
         if fix:
             self.store.repair()
         return verify_store(self.store)
+
+    def compact(self) -> Compaction:
+        """Give the space of what was deleted back to the file system; others can read meanwhile, but not write."""
+        return self.store.compact()
 
     def backup(self, path: str | Path, *, force: bool = False, keep: str | None = None) -> Backup:
         """Write a verified copy of the complete store to a file, or to a new file in a folder.

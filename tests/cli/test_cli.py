@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -168,6 +169,52 @@ def test_a_progress_bar_shows_after_a_second(
     assert "importing notes.json: 12,000 memories 00:00" in seen
     assert "moving: 3 of 12 memories   0%|" in seen
     assert seen.endswith("\r")
+
+
+def test_work_that_does_not_report_how_far_it_is_shows_a_clock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from memglot.cli import progress
+
+    with progress.Clock("compacting"):
+        pass
+    assert capsys.readouterr().err == "", "less than a second"
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    monkeypatch.setattr(progress, "_INTERVAL", 0.001)
+    drawn = threading.Event()
+    draw = progress.Clock._draw
+
+    def drawing(self: progress.Clock, text: str, *, done: int, total: int | None) -> None:
+        draw(self, text, done=done, total=total)
+        drawn.set()
+
+    monkeypatch.setattr(progress.Clock, "_draw", drawing)
+    with pytest.raises(ZeroDivisionError), progress.Clock("compacting"):
+        assert drawn.wait(60)
+        raise ZeroDivisionError
+    seen = capsys.readouterr().err
+    assert "compacting 00:00" in seen and seen.endswith("\r")
+
+
+@pytest.mark.parametrize(("options", "shows"), [([], True), (["--no-progress"], False), (["--quiet"], False)])
+@pytest.mark.parametrize("command", ["compact", "doctor", "stats", "backup copy.db", "consolidate", "search cat"])
+def test_progress_is_shown_on_a_terminal_unless_it_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: list[str], shows: bool
+) -> None:
+    started: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("memglot.cli.progress.Clock.__enter__", lambda self: started.append(self._what))
+    monkeypatch.setattr("memglot.cli.progress.Clock.__exit__", lambda self, *error: None)
+    with Memory.open("s.db") as memory:
+        memory.add("a cat")
+    assert run(Session(), ["--store", "s.db", *command.split(), *options]) == 0
+    assert not started, "standard error is not a terminal"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run(Session(), ["--store", "s.db", *command.split(), *options, *_AGAIN.get(command, [])]) == 0
+    assert (len(started) == 2 and started[0] == "opening the store") is shows
+
+
+_AGAIN = {"backup copy.db": ["--force"]}
 
 
 def test_completion_knows_commands_and_formats() -> None:

@@ -83,6 +83,7 @@ SHOWN: dict[str, Calls] = {
 """Calls that print stored text, or text from the command line; at least one of a command must show it escaped."""
 SILENT: dict[str, Calls] = {
     "backup": [["backup", NAME + ".db"]],
+    "compact": [["compact"]],
     "completion": [["completion", "bash"]],
     "config edit": [["config", "edit"]],
     "config path": [["config", "path"]],

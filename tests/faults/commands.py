@@ -161,6 +161,7 @@ CASES = (
         setup=(*BASE, ["import", "later.ndjson", "--conflict", "merge"]),
         codes=(0, 2),
     ),
+    Case("compact", ["compact"], setup=(*BASE, ["import", "many.ndjson"], ["undo", "last"])),
     Case("consolidate", ["consolidate"], setup=(*BASE, _TWO, _SAME)),
     Case("convert", ["convert", "few.ndjson", "out.json"], setup=(), codes=(0, 2)),
     Case("convert to a folder", ["convert", "few.ndjson", "notes", "--to", "markdown"], setup=()),

@@ -192,6 +192,7 @@ CASES: dict[str, list[Case]] = {
     "mirror_conflicts": [lambda view, _: view.mirror_conflicts()],
     "move": [lambda view, _: view.move("work", "play"), lambda view, _: view.move("work", "play", dry_run=True)],
     "notes": [lambda view, _: view.notes],
+    "compact": [lambda view, _: view.compact()],
     "embed_imported": [
         lambda view, out: view.embed_imported(view.import_from(out.parent / "in" / "new.json", embed=False))
     ],

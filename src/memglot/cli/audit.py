@@ -60,7 +60,7 @@ def _verify(session: Session, file: str | None) -> int:
         if not result["head_fits"] and result["ok"]:
             session.print_note("the recorded head of the chain is not the hash of its last row")
     else:
-        with session.memory() as memory:
+        with session.memory() as memory, session.working("verifying"):
             result = memory.audit_verify()
         kinds = ""
     bad = f"broken at row {result['first_broken']}" + (f": {result['reason']}" if result.get("reason") else "")

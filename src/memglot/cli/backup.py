@@ -29,7 +29,7 @@ def backup(session: Session, path: str, force: bool, keep: str | None) -> None:
     If PATH is a folder, the name of the file contains the present time. The copy is verified before it gets its name:
     a damaged store is not backed up, and replaces no earlier backup.
     """
-    with session.memory() as memory:
+    with session.memory() as memory, session.working("copying and verifying"):
         result = memory.backup(path, force=force, keep=keep)
     lines = [f"wrote {result.path} ({plural(result.memories, 'memory')}, {result.bytes:,} bytes)"]
     if result.removed:

@@ -24,7 +24,7 @@ def consolidate(session: Session, dry_run: bool) -> int:
     `memglot undelete` restores one of these. The strength of a memory decays from the day it was added or last used;
     weak memories are never deleted.
     """
-    with session.memory(write=not dry_run) as memory:
+    with session.memory(write=not dry_run) as memory, session.working("consolidating"):
         result = memory.consolidate(dry_run=dry_run)
     merge, update = ("would merge", "update") if dry_run else ("merged", "updated")
     lines = [f"{merge} {plural(result.merged, 'memory')}, {update} {plural(result.updated, 'strength')}"]

@@ -52,7 +52,7 @@ def doctor(session: Session, fix: bool, out: Path | None) -> int:
 
 def _check(session: Session, fix: bool) -> Verdict:
     try:
-        with session.memory(write=fix) as memory:
+        with session.memory(write=fix) as memory, session.working("checking the store"):
             return memory.doctor(fix=fix)
     except DamagedStore as error:
         return Verdict(error.url, "altered", "sqlite", 0, [error.reason])
@@ -61,7 +61,8 @@ def _check(session: Session, fix: bool) -> Verdict:
 def _salvage(session: Session, out: Path) -> int:
     from memglot.exporting.salvage import salvage
 
-    result = salvage(session.store, out)
+    with session.working("copying"):
+        result = salvage(session.store, out)
     others = [f"{counts['copied']:,} {kind}" for kind, counts in result.others.items() if counts["copied"]]
     copied = ", ".join([plural(result.memories, "memory"), *others])
     lines = [f"copied {copied} to {out}", *(f"  {problem}" for problem in result.problems())]

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "audit": "Show or verify the audit log.",
     "backup": "Write a copy of the store to a file.",
     "chain": "List superseded memories and their replacements.",
+    "compact": "Remove unused space from the file of the store.",
     "completion": "Print the completion script for a shell.",
     "config": "List settings, or change the configuration file.",
     "conflicts": "List, show and resolve conflicting values.",
@@ -73,7 +74,7 @@ GROUPS: dict[str, str] = {
     "Agents": "mcp embed identity scope serve",
     "Projects": "repo",
     "Knowledge": "link unlink relations entity entities supersede chain",
-    "Care": "demo stats doctor backup restore consolidate audit config completion help",
+    "Care": "demo stats doctor backup restore compact consolidate audit config completion help",
 }
 """The commands by what people use them for."""
 OVERVIEW = ("Everyday", "Exchange", "Agents", "Projects", "Care")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from shutil import get_terminal_size
+from threading import Event, Thread
 from typing import TYPE_CHECKING, NoReturn
 
 from memglot.cli.terminal import unsafe_stream
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 _DELAY = 1.0
+_INTERVAL = 0.25
 
 
 class Bar:
@@ -47,7 +49,9 @@ class Bar:
         self._update(self._what, done=done, total=total, count=f"{done:,} of {total:,}")
 
     def _update(self, what: str, *, done: int, total: int | None, count: str) -> None:
-        text = f"{what}: {count} memories"
+        self._draw(f"{what}: {count} memories", done=done, total=total)
+
+    def _draw(self, text: str, *, done: int, total: int | None) -> None:
         if self._bar is None:
             if time.monotonic() - self._start < _DELAY:
                 return
@@ -56,6 +60,28 @@ class Bar:
         self._bar.bar_format = _format(total)
         self._bar.set_description_str(text, refresh=False)
         self._bar.update(done - self._bar.n)
+
+
+class Clock(Bar):
+    """Show for how long work goes on that does not say how far it is, such as one statement of SQLite."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._is_done = Event()
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Clock:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_done.set()
+        self._thread.join()
+        super().__exit__(*error)
+
+    def _run(self) -> None:
+        while not self._is_done.wait(_INTERVAL):
+            self._draw(self._what, done=0, total=None)
 
 
 def _make_bar(text: str, total: int | None) -> tqdm[NoReturn]:

@@ -25,7 +25,11 @@ def restore(session: Session, path: str, force: bool) -> None:
 
     The backup is checked first: nothing is replaced if it is damaged.
     """
-    restored_to, count = restore_(Path(path), session.store, force=force, tell=session.print_note)
+    notes: list[str] = []
+    with session.working("verifying and copying"):
+        restored_to, count = restore_(Path(path), session.store, force=force, tell=notes.append)
+    for note in notes:
+        session.print_note(note)
     session.print_result(
         {"path": str(restored_to), "memories": count}, f"restored {plural(count, 'memory')} to {restored_to}"
     )

@@ -71,7 +71,8 @@ def search(
         limit = 10 if budget is None else 50
     query = words[0] if len(words) == 1 else " ".join(map(_quoted, words))
     with session.memory(write=touch) as memory:
-        results = memory.search(query, limit=limit, budget=budget, touch=touch, **options, **filters)
+        with session.working("searching"):
+            results = memory.search(query, limit=limit, budget=budget, touch=touch, **options, **filters)
         session.print_notes(results.notes)
         if session.json or format == "json":
             session.json = True

@@ -36,7 +36,9 @@ class Session:
         """Open the store of this run, and print its notes to standard error."""
         from memglot.memory import Memory
 
-        memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
+        # Opening a store upgrades it, and completes what an interrupted import left.
+        with self.working("opening the store"):
+            memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
         with memory:
             printed = list(memory.notes)
             for note in printed:
@@ -77,6 +79,17 @@ class Session:
 
         with Bar(what) as bar:
             yield bar.count
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show on a terminal for how long work goes on that does not report how far it is."""
+        if self.quiet or self.no_progress or not sys.stderr.isatty():
+            yield
+            return
+        from memglot.cli.progress import Clock
+
+        with Clock(what):
+            yield
 
     def confirm(self, question: str, *, yes: bool, refusal: str, hint: str) -> None:
         """Ask on a terminal, unless the answer is `yes` already; without a terminal, raise `UsageError`.

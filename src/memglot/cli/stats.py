@@ -10,7 +10,7 @@ from memglot.search.semantic import note_missing_vectors
 @command("stats")
 def stats(session: Session) -> None:
     """Show statistics about the store."""
-    with session.memory() as memory:
+    with session.memory() as memory, session.working("counting"):
         value = memory.stats()
     lines = [f"{plural(value['memories'], 'memory')} in {value['store']} ({value['bytes']:,} bytes)"]
     for name in ("kinds", "scopes", "tags", "things"):

@@ -31,7 +31,9 @@ def verify(session: Session, path: str, format: str | None, passphrase_file: str
 
     The exit status is 0 if it is, and 1 if memories are missing or were edited, or if it contains no proof.
     """
-    verdict = verify_(path, format=format, passphrase=secret(passphrase_file), max_record=max_record)
+    passphrase = secret(passphrase_file)
+    with session.working("verifying"):
+        verdict = verify_(path, format=format, passphrase=passphrase, max_record=max_record)
     session.print_result(verdict_value(verdict), verdict_lines(verdict), always=True)
     return 0 if verdict.ok else 1
 

@@ -86,6 +86,23 @@ class RecordOrigin(NamedTuple):
     """Whether it was changed since."""
 
 
+class Compaction(msgspec.Struct):
+    """The size of a store before and after it was compacted, in bytes.
+
+    `waiting` more are in the file until other programs stop reading an earlier state of it.
+    """
+
+    store: str
+    before: int
+    after: int
+    waiting: int
+
+    @property
+    def freed(self) -> int:
+        """Number of bytes that the file system got back."""
+        return max(0, self.before - self.after - self.waiting)
+
+
 class Store(Protocol):
     """Stores memories. All writes happen inside `with store.writing():`, which is atomic."""
 
@@ -162,6 +179,9 @@ class Store(Protocol):
 
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the complete store to a new file."""
+
+    def compact(self) -> Compaction:
+        """Give the space of what was deleted back to the file system."""
 
 
 class Records(Protocol):

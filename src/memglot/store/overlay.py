@@ -11,6 +11,7 @@ from typing import Any
 from memglot.model import Event, Record, Thing, Tombstone
 from memglot.store.contract import (
     Base,
+    Compaction,
     ContentKey,
     Counted,
     History,
@@ -114,6 +115,10 @@ class Overlay:
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the temporary store."""
         self._scratch.copy_to(path)
+
+    def compact(self) -> Compaction:
+        """Compact the temporary store."""
+        return self._scratch.compact()
 
 
 class OverlayRecords:

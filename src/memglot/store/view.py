@@ -29,6 +29,7 @@ from memglot.model import (
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import (
     Base,
+    Compaction,
     ContentKey,
     Counted,
     History,
@@ -124,6 +125,10 @@ class VisibleStore:
     def copy_to(self, path: str) -> None:
         """Raise `UsageError`: a copy would contain the hidden scopes."""
         raise refused("copying the complete store")
+
+    def compact(self) -> Compaction:
+        """Give unused space back to the file system."""
+        return self._store.compact()
 
 
 def refused(operation: str) -> UsageError:

@@ -239,6 +239,13 @@ class Connection:
         else:
             self._mark.begin(self.db)
 
+    def checkpoint(self) -> None:
+        """Merge the write-ahead log into the file, as far as nobody reads an earlier state of it."""
+        if self._mark is not None:
+            self._mark.merge_next()
+        with self.writing():
+            pass
+
     def give_way(self) -> None:
         """After a long transaction, pause so that waiting writers, who may be slow to wake up, get a turn."""
         if not self.is_writing and self._held >= _LONG_SECONDS:

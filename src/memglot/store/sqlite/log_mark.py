@@ -51,6 +51,10 @@ class LogMark:
         self._pages = pages
         return apsw.SQLITE_OK
 
+    def merge_next(self) -> None:
+        """Let the next transaction begin with merging the log into the file."""
+        self._pages = max(self._pages, _LARGE)
+
     def begin(self, db: apsw.Connection) -> None:
         """Begin a write transaction; first set the mark if the file has none, and merge a large log into the file."""
         if not self._is_known:

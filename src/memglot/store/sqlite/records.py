@@ -174,9 +174,9 @@ class SqliteRecords:
             sql = f"SELECT tree, count(*) FROM records {where} GROUP BY tree ORDER BY tree"
         else:
             # In the order of an index that has these columns, so that no record is read.
-            columns, value, source = ("tags, kind, scope", field, "")
+            columns, value, source = "tags, kind, scope", str(field), ""
             if field == "tag":
-                columns, value, source = ("tags", "each.value", ", json_each(tags) AS each")
+                columns, value, source = "tags", "each.value", ", json_each(tags) AS each"
             groups = f"SELECT {columns}, count(*) AS number FROM records {where} GROUP BY {columns}"
             sql = f"SELECT {value}, sum(number) FROM ({groups}){source} GROUP BY 1 ORDER BY 1"
         rows = self._connection.rows(sql, bindings)

@@ -8,7 +8,9 @@ from pathlib import Path
 import apsw
 
 from memglot.errors import DamagedStore, LockedStore, NotAStore, ReadOnlyStore, TargetExists
+from memglot.store.contract import Compaction
 from memglot.store.own_files import keep_private
+from memglot.store.sqlite.compact import compact
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import FAILURES
 from memglot.store.sqlite.history import SqliteHistory
@@ -176,6 +178,10 @@ class SqliteStore:
             self.vectors.repair()
             accept_loss(self.connection.db)
         self.search.trust_index()
+
+    def compact(self) -> Compaction:
+        """Give the space of what was deleted back to the file system."""
+        return compact(self.connection)
 
     def copy_to(self, path: str) -> None:
         """Write a clean copy of the complete store to a new file."""
