@@ -8,6 +8,8 @@ import tempfile
 import venv
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[1]
 LIMIT = 200 * 2**20
 """Maximum size of an installation in bytes; docs/packages.md says what takes how much."""
@@ -47,6 +49,7 @@ def main() -> None:
         home = {**os.environ, "MEMORY_HOME": str(folder / "home")}
         run(memglot, "repo", "init", cwd=project, env=home)
         run(memglot, "repo", "check", cwd=project, env=home)
+        check_demo_and_action(memglot, folder, home)
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "wheel", "version": "0"}}
         lines = [
             {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
@@ -88,6 +91,16 @@ def check_uvx(folder: Path, wheel: Path) -> None:
     run(python, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "uv~=0.13.8", cwd=folder)
     uvx = (programs / "uvx", "--quiet", "--no-config", "--python", python, "--from", wheel, "memglot")
     assert "from uvx" in run(*uvx, "--store", "uvx.db", "add", "from uvx", "--json", cwd=folder)
+
+
+def check_demo_and_action(memglot: Path, folder: Path, home: dict[str, str]) -> None:
+    """Create the demo, and run the steps of the GitHub Action, which installs memglot from its own folder."""
+    run(memglot, "demo", "demo", cwd=folder)
+    run(memglot, "--store", folder / "demo" / "demo.db", "search", "task queue", cwd=folder)
+    runner = {"PYTHON": sys.executable, "RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": str(ROOT)}
+    runner |= {"STRICT": "true", "PROJECT": "project"}
+    for step in yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]:
+        run("bash", "-e", "-c", step["run"], cwd=folder, env=home | runner)
 
 
 def installed_size(folder: Path) -> int:

@@ -87,6 +87,12 @@ def with_edited_nodes(folder: Path) -> None:
         place.with_suffix(".md").write_text(f"Edited {number}.\n")
 
 
+def with_readme(folder: Path) -> None:
+    """Make a repository with a README."""
+    repository(folder)
+    (folder / "README.md").write_text("# Project\n\nText.\n")
+
+
 def with_folder(folder: Path) -> None:
     """Add an empty folder for backups."""
     files(folder)
@@ -241,6 +247,13 @@ CASES = (
         skip=(".git", "index", ".lock"),
     ),
     Case("repo init", ["repo", "init"], setup=(), start=repository),
+    Case(
+        "repo map",
+        ["repo", "map", "--readme"],
+        setup=_REPO,
+        start=with_readme,
+        skip=(".git", "index", ".lock"),
+    ),
     Case("repo projects", ["repo", "projects", "remove", "."], setup=_REPO, start=repository, codes=(0, 1, 2, 3)),
     Case("repo rebuild", ["repo", "rebuild"], setup=_REPO, start=repository, skip=(".git", "index", "events.jsonl")),
     Case(

@@ -24,6 +24,7 @@ from memglot.project.storage.markers import AGENT_FILES, strip_entries, strip_se
 from memglot.project.storage.node import Node
 from memglot.project.storage.paths import FOLDER, SYNC_MARKER
 from memglot.project.storage.product_map import repository_files
+from memglot.project.storage.readme_map import README, without_map
 from memglot.project.storage.vocabulary import COMMIT
 from memglot.settings import export_time
 
@@ -189,7 +190,7 @@ def _our_files(root: Path) -> dict[str, Callable[[str], str]]:
     inside = os.path.realpath(root)
     for name in AGENT_FILES:
         found[name] = found[os.path.relpath(os.path.realpath(root / name), inside)] = strip_sections
-    return found
+    return {README: without_map} | found
 
 
 def _has_only_our_changes(git: Git, base: str, name: str, strip: Callable[[str], str]) -> bool:

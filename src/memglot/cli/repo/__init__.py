@@ -10,6 +10,7 @@ from memglot.cli.repo.edit import edit
 from memglot.cli.repo.init import init
 from memglot.cli.repo.inspect import inspect
 from memglot.cli.repo.list import list_
+from memglot.cli.repo.map import map_
 from memglot.cli.repo.projects import projects
 from memglot.cli.repo.query import query
 from memglot.cli.repo.rebuild import rebuild
@@ -43,6 +44,6 @@ def repo() -> None:
 
 
 _BY_HAND = (add, list_, edit, supersede, close, rm)
-_OTHERS = (init, save, query, sync, status, projects, check, inspect, diff, rebuild, reset, restore, view)
+_OTHERS = (init, save, query, sync, status, map_, projects, check, inspect, diff, rebuild, reset, restore, view)
 for _command in (*_BY_HAND, *_OTHERS):
     repo.add_command(_command)

@@ -31,6 +31,7 @@ from memglot.project.storage.paths import (
 )
 from memglot.project.storage.product_map import has_odd_markers, has_own_words, render_map
 from memglot.project.storage.reader import check_version, decode_json, to_config
+from memglot.project.storage.readme_map import README, has_odd_map, map_in, read_readme, readme_of
 from memglot.project.storage.schemas import NAMES, schema_path
 from memglot.project.storage.shapes import Config, MemoryEvent
 from memglot.project.storage.vocabulary import COMMIT
@@ -40,6 +41,8 @@ _EVENT = msgspec.json.Decoder(MemoryEvent)
 _CREATED_BY = "the next save, `memglot repo init` or `memglot repo rebuild` creates it"
 REPAIRABLE = frozenset(("CanonicalDirectoryMissing", "SchemaFileMissing"))
 """Codes of errors that a save, `init` and `rebuild` repair."""
+TOLERATED = frozenset(("GeneratedIndexUnavailable", "ProductMapMissing"))
+"""Codes of warnings that a strict check does not count: one is about this machine, and the other a choice."""
 
 
 def check_project(project: Project) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def _inputs(project: Project) -> dict[str, Any]:
         problem = None
         if project.config.memory.auto_index and not snapshot.index.kept:
             problem = "it cannot be written, so every command reads all files"
-    missing, stale = [], []
+    missing, stale = [], _stale_readme(project, text)
     for name in AGENT_FILES:
         path = project.root / name
         found = extract_section(path.read_bytes().decode(errors="replace"), MAP) if path.is_file() else None
@@ -72,6 +75,20 @@ def _inputs(project: Project) -> dict[str, Any]:
         elif found != text:
             stale.append(name)
     return {"dead": dead, "maps_missing": missing, "maps_stale": stale, "index_problem": problem}
+
+
+def _stale_readme(project: Project, text: str) -> list[str]:
+    """Return the README if its map is out of date, or if its markers are not one pair."""
+    path = readme_of(project.root)
+    if path is None:
+        return []
+    contents = read_readme(path)
+    return [README] if has_odd_map(contents) or map_in(contents) not in (None, text) else []
+
+
+def counted(warnings: Iterable[dict[str, Any]]) -> int:
+    """Return how many warnings fail a strict check."""
+    return sum(issue["code"] not in TOLERATED for issue in warnings)
 
 
 def check(

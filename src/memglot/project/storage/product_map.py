@@ -22,6 +22,7 @@ from memglot.project.storage.markers import (
 )
 from memglot.project.storage.node import Node
 from memglot.project.storage.paths import FOLDER, INDEX
+from memglot.project.storage.readme_map import refresh_readme
 from memglot.project.storage.tokens import shortened, tokens_in, tokens_of, units_of
 
 MAX_TOKENS = 1_200
@@ -94,7 +95,8 @@ def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str
 def write_map(root: Path, body: str) -> list[str]:
     """Write the map to `AGENTS.md` and `CLAUDE.md` if it differs; return a warning for each file that has none now.
 
-    A missing file is reported only if the other one has the map: without any map, nobody wants it.
+    A missing file is reported only if the other one has the map: without any map, nobody wants it. README.md gets the
+    map if it has the markers, and is not missed otherwise.
     """
     warnings, missing = [], []
     inside = Path(os.path.realpath(root))
@@ -109,7 +111,7 @@ def write_map(root: Path, body: str) -> list[str]:
             is_set, warning = _write_to(name, target, inside, body)
             has_map = has_map or is_set
             warnings += [warning] if warning else []
-    return [*warnings, *(missing if has_map else ())]
+    return [*warnings, *(missing if has_map else ()), *refresh_readme(root, body)]
 
 
 def has_odd_markers(contents: str) -> bool:
