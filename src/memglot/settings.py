@@ -41,6 +41,9 @@ MAX_ALIAS_GROWTH = 10
 """YAML aliases may expand a document to at most this many times its size."""
 MAX_ZIP_FILES = 100_000
 MAX_ZIP_BYTES = 4 << 30
+MAX_UNPACKED_BYTES = 4 << 30
+MAX_UNPACKED_RATIO = 100
+"""A compressed file may hold this many bytes, or this many times its own size if that is more."""
 MAX_PASSPHRASE_BYTES = 64 << 10
 MAX_SECTION_BYTES = 16 << 20
 MAX_INLINE_BYTES = 1 << 20

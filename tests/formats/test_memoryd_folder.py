@@ -329,7 +329,11 @@ def test_other_inputs_are_refused(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "x.tar.gz").write_bytes(b"\x1f\x8b\x08 not compressed")
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.md").write_text("x")
-    for name, reason in (("x.tar.gz", "not a bundle"), ("empty", "no `scopes`"), ("a.md", "as a folder")):
+    for name, reason in (
+        ("x.tar.gz", "compressed data are damaged"),
+        ("empty", "no `scopes`"),
+        ("a.md", "as a folder"),
+    ):
         (fault,) = memory.import_from(tmp_path / name, format="memoryd-folder").errors
         assert reason in str(fault)
     with pytest.raises(NotWritable):

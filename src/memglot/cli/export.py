@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     memglot export memories.json
     memglot export vault --format obsidian --tree work
     memglot export notes --format markdown --layout tree
-    memglot export --format ndjson --since 2024 | gzip > memories.ndjson.gz
+    memglot export memories.ndjson.gz --since 2024
     """,
 )
 @click.argument("path", required=False, type=click.Path())

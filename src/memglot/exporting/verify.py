@@ -1,5 +1,6 @@
 """Verify that an export or a store is intact and unchanged."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from memglot.formats.core.sidecar import LineProver, encode_item, sidecar_path, 
 from memglot.formats.core.source import FOLDER_PROOF, SIDECAR, Source, walk
 from memglot.formats.detect import detect
 from memglot.formats.sqlite import is_store
+from memglot.formats.syntax.sqlite_input import is_database
 from memglot.model import Item, Record, owner_of
 from memglot.report import Proof, Report, SourceReport
 from memglot.settings import Passphrase
@@ -66,7 +68,25 @@ def verify_path(
         return _verify_folder(path, report, options)
     if is_store(path):
         return _verify_store_file(str(path))
+    if (verdict := _verify_compressed_store(path)) is not None:
+        return verdict
     return _verify_file(path, report, registry.get(format) if format else None, options)
+
+
+def _verify_compressed_store(path: Path) -> Verdict | None:
+    """Check a compressed store in a temporary copy; return None for any other file."""
+    if not path.is_file():
+        return None
+    source = Source.file(path)
+    try:
+        if source.compression and is_database(source.head):
+            with source.as_file() as copy:
+                if is_store(copy):
+                    verdict = _verify_store_file(str(copy))
+                    return msgspec.structs.replace(verdict, path=str(path))
+        return None
+    finally:
+        source.close()
 
 
 def _verify_store_file(url: str) -> Verdict:
@@ -139,7 +159,7 @@ def _prove(source: Source, format: Format, report: Report, options: ReadOptions)
     prover, alone, rest = Prover(), Prover(), LineProver()
     record: Record | None = None
     attached: list[Item] = []
-    for item, _ in read_source(source, format, report, options):
+    for item in _until_damage(source, format, report, options):
         if isinstance(item, Record):
             if record is not None:
                 prover.add(record, attached)
@@ -152,6 +172,17 @@ def _prove(source: Source, format: Format, report: Report, options: ReadOptions)
     if record is not None:
         prover.add(record, attached)
     return prover, alone, rest.end().digest if rest.count else ""
+
+
+def _until_damage(source: Source, format: Format, report: Report, options: ReadOptions) -> Iterator[Item]:
+    """Yield the items of a source; where a compressed one is damaged, report it and stop."""
+    try:
+        for item, _ in read_source(source, format, report, options):
+            yield item
+    except Unreadable as error:
+        if not source.compression:
+            raise
+        report.fault(error, source.name)
 
 
 def _verify_folder(folder: Path, report: Report, options: ReadOptions) -> Verdict:

@@ -7,19 +7,18 @@ from pathlib import Path
 from memglot.errors import NotWritable, Unreadable, UsageError
 from memglot.formats import registry
 from memglot.formats.base import Format, WriteOptions
+from memglot.formats.core.compression import check_writable, compression_by_name, inner_extension, inner_path, is_tar
 from memglot.formats.core.encoding import head_as_utf8
 from memglot.formats.core.source import Source
 from memglot.formats.syntax.sqlite_input import is_database, schema_of
 
 _MAX_NAMES = 1_000
 _HEAD = 1 << 14
-# The only format that is compressed in this way is memoryd's bundle.
-_GZIP = b"\x1f\x8b"
 
 
 def detect(source: Source) -> Format:
     """Return the format of a source. Raise `Unreadable` if it is empty and has no extension."""
-    if source.head.startswith(_GZIP):
+    if is_tar(source.head):
         return registry.get("memoryd-folder")
     if is_database(source.head):
         # The tables of a database may be anywhere in it, or still in its log.
@@ -136,13 +135,34 @@ def format_to_write(name: str | None, path: Path | None, options: WriteOptions =
     if name is not None and name != "auto":
         format = registry.get(name)
     else:
-        format = (registry.by_extension(path.suffix.lower()) if path else None) or registry.get("json")
+        format = _by_name(path) if path else registry.get("json")
     if format.write is None:
         raise NotWritable(format.name)
+    if path is not None and (compression := compression_by_name(path)):
+        check_writable(path)
+        if format.writing.makes_folder:
+            raise UsageError(
+                f"`{format.name}` is a folder of files, so it cannot be the {compression} file `{path.name}`",
+                f"leave out the ending: `{inner_path(path).name}`, or choose another format with `--format`",
+            )
     if options.dialect is not None and options.dialect not in format.dialects:
         raise UsageError(
             f"`{format.name}` has no dialect `{options.dialect}`", "leave `--dialect` out, or choose another format"
         )
     if options.for_spreadsheets and not format.writing.marks_formulas:
         raise UsageError(f"`{format.name}` has no cells to mark for spreadsheets", "use `--format csv`")
+    return format
+
+
+def _by_name(path: Path) -> Format:
+    """Return the format for the extension of a file to write; JSON without one. Raise `UsageError`."""
+    extension = inner_extension(path.name).lower()
+    format = registry.by_extension(extension) if extension else registry.get("json")
+    if format is None:
+        known = [f"`{one}`" for one in sorted(registry.extensions()) if one.count(".") == 1]
+        raise UsageError(
+            f"no format has the extension `{extension}` of `{path.name}`",
+            f"choose a format with `--format`, or one of these extensions: {', '.join(known)}; each of a single file "
+            "may be followed by `.gz`",
+        )
     return format

@@ -61,7 +61,7 @@ def recognise(head: bytes) -> bool:
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the traces of lines, of an array or of the program's object."""
-    space = options.space or (source.path.stem if source.path else "")
+    space = options.space or (source.inner_path.stem if source.inner_path else "")
     keys = first_keys(source.head)
     if "content" not in keys and keys.get("traces") == b"[":
         yield from read_program(source, report, KNOWN, options.space)
@@ -77,7 +77,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
 
 def write(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write one trace per line, or one object in the program's dialect."""
-    space = options.space or (target.path.stem if target.path else "")
+    space = options.space or (target.inner_path.stem if target.inner_path else "")
     if options.dialect == "program":
         write_program(items, target, report, options, KNOWN)
         return

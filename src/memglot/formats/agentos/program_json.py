@@ -109,7 +109,7 @@ def write_program(
     items: Iterable[Item], target: Target, report: Report, options: WriteOptions, known: dict[str, str]
 ) -> None:
     """Write the object; items without a list go to the sidecar."""
-    brain = options.space or (target.path.stem if target.path else "brain")
+    brain = options.space or (target.inner_path.stem if target.inner_path else "brain")
     buffer = _ProgramBuffer(target, brain, plain=options.plain)
     prover = Prover()
     with target.file() as out:

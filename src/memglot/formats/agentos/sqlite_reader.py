@@ -80,7 +80,7 @@ class _BrainReader:
             self._ours = False
         else:
             self._ours = OURS in self.tables
-        stem = source.path.stem if source.path else ""
+        stem = source.inner_path.stem if source.inner_path else ""
         self._main = self._main_brain(stem)
         self._has_made_settings = self._main == stem and self._are_settings_made()
         self._space = space or next(self._lines(SPACE), None) or self._main

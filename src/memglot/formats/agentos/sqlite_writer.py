@@ -54,7 +54,7 @@ _LARGEST = (1 << 63) - 1
 
 def write_brain(items: Iterable[Item], target: Target, report: Report, options: WriteOptions) -> None:
     """Write a brain; the file is replaced when it is complete."""
-    name = target.path.stem if target.path else "brain"
+    name = target.inner_path.stem if target.inner_path else "brain"
     with target.place() as path:
         try:
             writer = _BrainWriter(path, name, report, options)

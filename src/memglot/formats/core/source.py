@@ -16,11 +16,13 @@ from typing import BinaryIO
 
 from memglot.display import first_few, plural
 from memglot.errors import Unreadable
+from memglot.formats.core.compression import CarefulReader, Unpacked, compression_of, inner_extension, inner_path
 from memglot.formats.core.encoding import BOM, Utf8Stream, encode_text, marked_encoding
 from memglot.model.record_errors import too_large
 from memglot.report import Report
 from memglot.settings import MAX_RECORD_BYTES
 
+_ZIP = b"PK\x03\x04"
 FOLDER_PROOF = ".memglot.json"
 SIDECAR = ".memglot"
 """Ending of a sidecar. Other tools read every `.json`, `.ndjson` or `.md` in a folder, so it is none of these."""
@@ -61,6 +63,12 @@ class Source:
         self.max_record = MAX_RECORD_BYTES
         """Maximum size of one memory in bytes."""
         head = stream.read(_HEAD)
+        self._unpacked: CarefulReader | None = None
+        self.compression = compression_of(head)
+        """`gzip` or `zstd` if the input is compressed; `stream` and `head` are then what it holds."""
+        if self.compression:
+            head, self._unpacked = self._unpack(head, stream)
+            stream, size = self._unpacked, None
         self._encoding = marked_encoding(head)
         if self._encoding is not None:
             # The size is only that of the original, so `whole` reads to the end.
@@ -77,12 +85,26 @@ class Source:
     def stream(self) -> io.BufferedReader:
         """The complete input without a byte order mark; it can be read once."""
         self._replay = _Replay(self.head, self._rest)
-        return io.BufferedReader(self._replay, _BUFFER)
+        return (CarefulReader if self.compression else io.BufferedReader)(self._replay, _BUFFER)
+
+    def _unpack(self, head: bytes, stream: BinaryIO) -> tuple[bytes, CarefulReader]:
+        """Return the first bytes that a compressed stream holds, and the rest of them. Raise `Unreadable`."""
+        try:
+            inner = CarefulReader(Unpacked(self.compression, head, stream, self.name), _BUFFER)
+            found = inner.read(_HEAD)
+            if compression_of(found) or found.startswith(_ZIP):
+                raise Unreadable(
+                    self.name, "it is compressed twice, or holds an archive", "unpack it, and give what it holds"
+                )
+            return found, inner
+        except BaseException:
+            stream.close()
+            raise
 
     def _as_utf8(self, head: bytes, stream: BinaryIO) -> BinaryIO:
         assert self._encoding is not None
         encoding, mark = self._encoding
-        return io.BufferedReader(Utf8Stream(head[mark:], stream, encoding, self.name), _BUFFER)
+        return CarefulReader(Utf8Stream(head[mark:], stream, encoding, self.name), _BUFFER)
 
     @classmethod
     def file(cls, path: Path, name: str | None = None) -> Source:
@@ -120,6 +142,11 @@ class Source:
         return encode_text(raw.decode("utf-8", "surrogatepass"), self.encoding)
 
     @property
+    def inner_path(self) -> Path | None:
+        """The path without the ending of a compressed file, so that a file and its compressed copy have one name."""
+        return inner_path(self.path) if self.path is not None else None
+
+    @property
     def can_reopen(self) -> bool:
         """Return True if `reopen` works."""
         return self._again is not None
@@ -128,19 +155,25 @@ class Source:
         """Open the same bytes again; return `None` for a stream, which can be read only once."""
         if self._again is None:
             return None
-        if self._encoding is None:
+        if self._encoding is None and not self.compression:
             return self._again()
         # A copy on disk can be read from any position.
         copy = tempfile.TemporaryFile()
         with self._again() as stream:
-            shutil.copyfileobj(self._as_utf8(stream.read(_HEAD), stream), copy, _BUFFER)
+            head, content = stream.read(_HEAD), stream
+            if self.compression:
+                head, content = self._unpack(head, stream)
+            if self._encoding is not None:
+                head, content = b"", self._as_utf8(head, content)
+            copy.write(head)
+            shutil.copyfileobj(content, copy, _BUFFER)
         copy.seek(0)
         return copy
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
         """Provide the source as a file on disk: its own, or a temporary copy that exists until the source is closed."""
-        if self.on_disk and self.path is not None and self._encoding is None:
+        if self.on_disk and self.path is not None and self._encoding is None and not self.compression:
             yield self.path
             return
         if self._copy is None:
@@ -153,12 +186,14 @@ class Source:
 
     @property
     def extension(self) -> str:
-        """The file extension in lower case; empty if there is none."""
-        return os.path.splitext(self.path.name if self.path else "")[1].lower()
+        """The file extension in lower case, without that of a compressed file; empty if there is none."""
+        return inner_extension(self.path.name).lower() if self.path else ""
 
     @property
     def consumed(self) -> int:
-        """Number of bytes read so far."""
+        """Number of bytes read so far; of a compressed file, those that it has."""
+        if self._unpacked is not None:
+            return self._unpacked.consumed
         return self._replay.consumed if self._replay is not None else 0
 
     def is_blank(self) -> bool:
@@ -169,6 +204,9 @@ class Source:
         """Read all of it at once, for formats with one memory per file. Raise `BadRecord` if it is too large."""
         # Most notes are in the head already.
         found = self.head if self._ended else self.stream.read(self.max_record + 1)
+        if self.compression and len(found) <= self.max_record:
+            # A damaged file returns what it has first, and then the error.
+            self.stream.read(1)
         if len(found) > self.max_record:
             raise too_large(self.max_record)
         return found
@@ -286,8 +324,8 @@ def _is_accepted(
     accepts: Callable[[str], bool] | None,
     vault: bool,
 ) -> bool:
-    extension = os.path.splitext(entry.name)[1]
-    known = extensions is None or (extension.lower() if vault else extension) in extensions
+    extension = os.path.splitext(entry.name)[1].lower() if vault else inner_extension(entry.name)
+    known = extensions is None or extension in extensions
     if not known or not entry.is_file(follow_symlinks=False):
         return False
     return accepts is None or accepts(Path(entry.path).relative_to(folder).as_posix())

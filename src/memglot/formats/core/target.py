@@ -22,6 +22,7 @@ from memglot.files import (
     sync_folder,
     temporary_file,
 )
+from memglot.formats.core.compression import compressed, compression_by_name, inner_path
 from memglot.formats.core.sidecar import (
     LineProver,
     display_key,
@@ -76,7 +77,8 @@ class Target:
                     make_folders=self.make_folders,
                     before=lambda: self._put_in_place(Path(new.name)),
                 ) as new:
-                    yield new
+                    with compressed(new, compression_by_name(self.path)) as out:
+                        yield out
                     self._complete_sidecar()
                 self._remove_old_sidecars()
         except OSError as error:
@@ -90,7 +92,8 @@ class Target:
 
         A stream gets the complete file.
         """
-        if self.path is None or self.is_special():
+        if self.path is None or self.is_special() or compression_by_name(self.path):
+            self.check()
             with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
                 part = Path(folder) / "part"
                 yield part
@@ -130,6 +133,11 @@ class Target:
     def is_special(self) -> bool:
         """Return True if the path is a pipe or a device, which is written directly and has no sidecar."""
         return self.path is not None and self.path.exists() and not self.path.is_file()
+
+    @property
+    def inner_path(self) -> Path | None:
+        """The path without the ending of a compressed file."""
+        return inner_path(self.path) if self.path is not None else None
 
     @property
     def sidecar_count(self) -> int:

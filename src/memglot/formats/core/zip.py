@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from memglot.errors import Unreadable
+from memglot.formats.core.compression import inner_extension
 from memglot.formats.core.encoding import BOM
 from memglot.formats.core.source import FOLDER_PROOF, Source, note_links, note_unknown_files
 from memglot.report import Report
@@ -170,7 +171,7 @@ def _kind(info: zipfile.ZipInfo, extensions: frozenset[str] | None) -> str:
         return "hidden"
     if stat.S_ISLNK(info.external_attr >> 16):
         return "link"
-    return "known" if extensions is None or name.suffix in extensions else "other"
+    return "known" if extensions is None or inner_extension(name.name) in extensions else "other"
 
 
 def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: Report) -> list[Source]:
@@ -179,6 +180,9 @@ def _source(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, report: 
         stream = cast(BinaryIO, archive.open(info))
         again = lambda: cast(BinaryIO, archive.open(info))  # noqa: E731
         return [Source(name, stream, path=Path(info.filename), size=info.file_size, again=again)]
+    except Unreadable as error:
+        report.fault(error, name)
+        return []
     except (*BROKEN, RuntimeError, NotImplementedError) as error:
         report.fault(Unreadable(name, str(error).lower()), name)
         return []

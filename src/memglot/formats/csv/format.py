@@ -12,6 +12,7 @@ from memglot.display import plural
 from memglot.errors import BadRecord
 from memglot.formats.base import Format, MergeSupport, ReadOptions, WriteOptions, WriteSupport
 from memglot.formats.core.carry import Bundle, differences, pack_found
+from memglot.formats.core.compression import inner_extension
 from memglot.formats.core.original_text import original_content
 from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
@@ -19,7 +20,7 @@ from memglot.formats.core.target import Target
 from memglot.formats.core.trace import BOOKKEEPING, NOTE_TIMES, TOOL_DEFAULTS, is_from_agentos
 from memglot.formats.csv.cells import FORMULA_MARK, MARKED, is_formula, tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
-from memglot.formats.syntax.csv_rows import find_delimiter, rows
+from memglot.formats.syntax.csv_rows import TAB, TABS, find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
 from memglot.report import Proof, Report, SourceReport
 
@@ -45,13 +46,13 @@ HEADER = (
     "metadata",
     "memglot",
 )
-_NEEDS_QUOTES = re.compile(r'[",\r\n]|\A\s|\s\Z')
+_NEEDS_QUOTES = {one: re.compile(rf'["{one}\r\n]|\A\s|\s\Z') for one in (",", TAB)}
 _AT_ONCE = 200
 
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the memory of each row."""
-    found = rows(source, find_delimiter(source.head))
+    found = rows(source, find_delimiter(source.head, source.extension))
     header = next(found, None)
     if header is None:
         return
@@ -63,7 +64,7 @@ def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator
     except BadRecord as error:
         report.fault(error, line=header.line)
         return
-    space = options.space if options.space is not None else source.path.name if source.path else ""
+    space = options.space if options.space is not None else source.inner_path.name if source.inner_path else ""
     context = CsvContext(space, report)
     for item, row in enumerate(found, 1):
         report.line, report.item = row.line, item
@@ -82,18 +83,20 @@ def write(items: Iterable[Item], target: Target, report: Report, options: WriteO
     """Write one row per memory, always with the same columns."""
     writer = _RowWriter(report, options)
     with target.file() as out:
-        lines = [_line(HEADER)]
+        delimiter = TAB if inner_extension(str(target.path)).lower() == TABS else ","
+        lines = [_line(HEADER, delimiter)]
         for bundle, end in proved(items, target, report):
-            lines.append(_line(writer.row(bundle, end)))
+            lines.append(_line(writer.row(bundle, end), delimiter))
             if len(lines) >= _AT_ONCE:
                 out.write("".join(lines).encode())
                 lines.clear()
         out.write("".join(lines).encode())
 
 
-def _line(cells: Iterable[str]) -> str:
-    quoted = ('"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell for cell in cells)
-    return ",".join(quoted) + "\r\n"
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    needs_quotes = _NEEDS_QUOTES[delimiter].search
+    quoted = ('"' + cell.replace('"', '""') + '"' if needs_quotes(cell) else cell for cell in cells)
+    return delimiter.join(quoted) + "\r\n"
 
 
 class _RowWriter:

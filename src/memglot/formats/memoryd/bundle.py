@@ -20,7 +20,7 @@ def unpack_bundle(source: Source, folder: Path, report: SourceReport) -> None:
     files = size = 0
     links: list[str] = []
     try:
-        with tarfile.open(fileobj=source.stream, mode="r|gz") as archive:
+        with tarfile.open(fileobj=source.stream, mode="r|") as archive:
             for member in archive:
                 files, size = files + 1, size + member.size
                 if files > MAX_ZIP_FILES or size > MAX_ZIP_BYTES:
@@ -29,6 +29,10 @@ def unpack_bundle(source: Source, folder: Path, report: SourceReport) -> None:
                     links.append(member.name)
                 elif member.isfile():
                     _unpack(archive, member, folder, report)
+    except Unreadable as error:
+        if not files or error.name != source.name or "damaged" not in str(error):
+            raise
+        report.fault(error)
     except _BROKEN as error:
         if not files:
             raise Unreadable(source.name, f"it is not a bundle of memoryd: {str(error).lower()}") from error

@@ -16,6 +16,7 @@ from memglot.display import first_few, plural, quoted
 from memglot.errors import GIVE_PASSPHRASE, BadRecord, Unreadable
 from memglot.formats.base import FolderSupport, Format, Glimpse, MergeSupport, ReadOptions
 from memglot.formats.core.audit_chain import RowBlobs, check_log, log_rows, lost_in_export
+from memglot.formats.core.compression import is_tar
 from memglot.formats.core.source import Source, walk
 from memglot.formats.memoryd.bundle import unpack_bundle
 from memglot.formats.memoryd.folder_index import INDEX, PROFILES, TABLES, MemorydIndex, open_index
@@ -39,10 +40,14 @@ _HINT = "give memoryd's data folder, usually `~/.local/share/memoryd`"
 
 def read(source: Source, report: SourceReport, options: ReadOptions) -> Iterator[Item]:
     """Yield the items of a sync bundle."""
-    if not source.head.startswith(b"\x1f\x8b"):
+    if not is_tar(source.head):
         raise Unreadable(source.name, "memoryd's data is read as a folder or as its sync bundle", _HINT)
     with tempfile.TemporaryDirectory(prefix="memglot-") as folder:
         unpack_bundle(source, Path(folder), report)
+        if _find_root(Path(folder)) is None:
+            raise Unreadable(
+                source.name, "it is an archive of a folder, but not memoryd's bundle", "unpack it and import the folder"
+            )
         yield from read_folder(Path(folder), report, options)
 
 

@@ -12,6 +12,8 @@ from memglot.formats.core.source import Source
 from memglot.model.record_errors import bad_bytes, too_large
 
 _DELIMITERS = (b",", b";", b"\t")
+TAB, TABS = "\t", ".tsv"
+"""The delimiter of files with this extension."""
 _CHUNK = 1 << 17
 _IN_MEMORY = 1 << 23
 _AT_ONCE = 1_000
@@ -42,11 +44,15 @@ class CsvRow(NamedTuple):
     error: BadRecord | None = None
 
 
-def find_delimiter(head: bytes) -> str:
-    """Return the most frequent delimiter in the header outside of quotes; a comma by default."""
+def find_delimiter(head: bytes, extension: str = "") -> str:
+    """Return the most frequent delimiter in the header outside of quotes; a comma by default.
+
+    In a `.tsv` it is the tab, unless the header has other delimiters only.
+    """
     match = _HEADER.match(head)
     names = re.sub(rb'"[^"]*"?', b"", match[0] if match else b"")
-    return max(_DELIMITERS, key=names.count).decode()
+    found = max(_DELIMITERS, key=names.count)
+    return TAB if extension == TABS and (TAB.encode() in names or not names.count(found)) else found.decode()
 
 
 def rows(source: Source, delimiter: str) -> Iterator[CsvRow]:
