@@ -211,6 +211,11 @@ def colours_wanted() -> bool:
     return os.environ.get("TERM") != "dumb" and setting("color") != "never"
 
 
+def uv_program() -> str | None:
+    """Return the path of the `uv` that started this process, which it says in `$UV`."""
+    return os.environ.get("UV") or None
+
+
 def pager() -> str | None:
     """Return the command that shows long lists, by default `less`; `None` if it is empty or `cat`."""
     command = str(setting("pager"))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from memglot.clients.launcher import launcher
 from memglot.clients.registry import ServerCommand
 from memglot.errors import UnknownStore, UsageError
 
@@ -23,11 +24,12 @@ def server_command(
     allow_sensitive: bool = False,
     program: str | None = None,
     python: str | None = None,
+    prefix: str | None = None,
 ) -> ServerCommand:
     """Return the command that starts the server, with absolute paths, since a client may start it in any folder.
 
-    `program` and `python` default to those of this process. Raise `UsageError` for a store that a configuration
-    should not name, and for a path that is not valid UTF-8.
+    `program`, `python` and the `prefix` of the environment default to those of this process. Raise `UsageError` for a
+    store that a configuration should not name, for a path that is not valid UTF-8, and if this memglot will be removed.
     """
     arguments = ["mcp"]
     if store:
@@ -36,7 +38,8 @@ def server_command(
         arguments += ["--root", os.path.abspath(root)]
     arguments += ["--read-only"] * read_only + ["--allow-sensitive"] * allow_sensitive
     script = _script(program or sys.argv[0])
-    words = [script, *arguments] if script else [python or sys.executable, "-m", "memglot", *arguments]
+    start = launcher(prefix or sys.prefix) or ([script] if script else [python or sys.executable, "-m", "memglot"])
+    words = [*start, *arguments]
     for word in words:
         if not _is_text(word):
             shown = word.encode("utf-8", "backslashreplace").decode()

@@ -225,8 +225,12 @@ CLIENTS: dict[str, Client] = {
 """Every client by the name that users type."""
 
 
+_LAUNCHERS = ("uvx", "uv", "pipx")
+"""Programs that make an environment for memglot and start it there."""
+
+
 def starts_memglot(entry: Any) -> bool:
-    """Return True if an entry starts memglot, by its script or with `python -m memglot`."""
+    """Return True if an entry starts memglot, by its script, with `python -m memglot`, `uvx` or `pipx run`."""
     if not isinstance(entry, dict):
         return False
     command, arguments = entry.get("command"), entry.get("args")
@@ -237,4 +241,5 @@ def starts_memglot(entry: Any) -> bool:
     if not words or not all(isinstance(word, str) for word in words):
         return False
     script = words[0].replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
-    return script == "memglot" or ("-m", "memglot") in list(zip(words, words[1:], strict=False))
+    pairs = list(zip(words, words[1:], strict=False))
+    return script == "memglot" or ("-m", "memglot") in pairs or script in _LAUNCHERS and ("memglot", "mcp") in pairs
