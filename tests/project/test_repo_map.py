@@ -313,3 +313,29 @@ def test_a_file_that_cannot_be_written_causes_a_warning(tmp_path: Path) -> None:
     assert done.stdout.count("was not refreshed: File too large") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["AGENTS.md", "CLAUDE.md"]
     assert (tmp_path / "AGENTS.md").read_bytes() == page("old")
+
+
+@pytest.mark.parametrize(
+    ("guidance", "before", "ours"),
+    [
+        (f"{GUIDANCE.start}\n`memglot repo sync`\n{GUIDANCE.end}\n", HEADER, True),
+        (f"{GUIDANCE.start}\nRun `memory save --stdin`.\n{GUIDANCE.end}\n", "", False),
+        (f"{GUIDANCE.start}\nRun `memory sync`.\n{GUIDANCE.end}\n", HEADER, False),
+        ("", HEADER, False),
+        ("", "", True),
+        ("My own words.\n", "## My map", True),
+    ],
+)
+def test_a_map_names_the_commands_of_the_program_that_made_the_store(
+    tmp_path: Path, guidance: str, before: str, ours: bool
+) -> None:
+    path = tmp_path / "AGENTS.md"
+    path.write_text(f"{guidance}{MAP.start}\n{before}\n{MAP.end}\n")
+    assert write_map(tmp_path, render_map([], [])) == []
+    text = path.read_text()
+    ours_words = ("refresh with memglot repo sync)", "`memglot repo init --brief`")
+    assert [word in text for word in ours_words] == [ours, ours]
+    assert (HEADER in text, "`memory init --brief`" in text) == (not ours, not ours)
+    written = path.stat().st_mtime_ns
+    write_map(tmp_path, render_map([], []))
+    assert path.stat().st_mtime_ns == written

@@ -3,6 +3,7 @@
 import os
 import shlex
 from contextlib import suppress
+from pathlib import Path
 
 from memglot.files import SQLITE_SUFFIXES, make_private, open_to_others
 from memglot.settings import data_folder
@@ -31,11 +32,13 @@ def keep_private(url: str) -> str | None:
     found = open_to_others(url)
     if not found:
         return None
-    if os.path.dirname(os.path.realpath(url)) == os.path.realpath(data_folder()):
+    is_private = Path(url) not in found
+    if is_private or os.path.dirname(os.path.realpath(url)) == os.path.realpath(data_folder()):
+        # SQLite gives its logs the mode of their store, but keeps those that are there already.
         with suppress(OSError):
             for file in found:
                 make_private(file)
             return None
     mode = oct(found[0].stat().st_mode & 0o777).removeprefix("0o")
-    command = f"chmod 600 {shlex.join(map(str, found))}"
+    command = f"chmod 600 {shlex.quote(url)}"
     return f"other users of this computer may be able to read the store `{url}` (mode {mode}); `{command}` prevents it"

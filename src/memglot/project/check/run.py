@@ -29,7 +29,7 @@ from memglot.project.storage.paths import (
     SYNC_MARKER,
     memory_path,
 )
-from memglot.project.storage.product_map import has_odd_markers, has_own_words, render_map
+from memglot.project.storage.product_map import has_odd_markers, has_own_words, in_our_words, render_map
 from memglot.project.storage.reader import check_version, decode_json, to_config
 from memglot.project.storage.readme_map import README, has_odd_map, map_in, read_readme, readme_of
 from memglot.project.storage.schemas import NAMES, schema_path
@@ -72,7 +72,7 @@ def _inputs(project: Project) -> dict[str, Any]:
         found = extract_section(path.read_bytes().decode(errors="replace"), MAP) if path.is_file() else None
         if found is None:
             missing.append(name)
-        elif found != text:
+        elif in_our_words(found) != in_our_words(text):
             stale.append(name)
     return {"dead": dead, "maps_missing": missing, "maps_stale": stale, "index_problem": problem}
 

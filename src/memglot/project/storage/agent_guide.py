@@ -8,7 +8,7 @@ from pathlib import Path
 from memglot.project.storage.files import write_file
 from memglot.project.storage.markers import AGENT_FILES, GUIDANCE, MAP, OLD_GUIDANCE, apply_section, extract_section
 from memglot.project.storage.paths import FOLDER, INDEX
-from memglot.project.storage.product_map import FIX_MARKERS, NOT_A_FILE, has_own_words
+from memglot.project.storage.product_map import FIX_MARKERS, NOT_A_FILE, has_own_words, in_words_of
 
 GUIDANCE_TEXT = """\
 ## Project memory
@@ -129,4 +129,4 @@ def _with_blocks(present: str, map_text: str | None) -> str | None:
         contents = apply_section(present, GUIDANCE, GUIDANCE_TEXT)
     if contents is None or (map_text is None and extract_section(contents, MAP) is not None):
         return contents
-    return apply_section(contents, MAP, map_text or "")
+    return apply_section(contents, MAP, in_words_of(contents, map_text or ""))

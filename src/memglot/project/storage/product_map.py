@@ -37,6 +37,11 @@ NOT_A_FILE = "it is not a file"
 _MENTIONS = ("memglot repo ", "memory save --stdin", "`memory query", "`memory sync")
 _HEADER = "## Product map (generated — do not edit; refresh with memory save or memory sync)"
 _EMPTY = "No features recorded yet. Run `memory init --brief` for the indexing brief."
+_OUR_WORDS = {
+    "refresh with memory save or memory sync": "refresh with memglot repo sync",
+    "`memory init --brief`": "`memglot repo init --brief`",
+}
+"""The commands of the original tool in a map, and ours."""
 _STAGES = ("building", "shipped", "paused", "idea")
 _LONG, _SHORT = 80, 40
 _BETWEEN = " · "
@@ -60,6 +65,8 @@ def dead_anchors(nodes: Iterable[Node], files: Files) -> list[tuple[str, list[st
 
 def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str]]]) -> str:
     """Render the map of the live nodes; `findings` are the ids of nodes with their dead anchors.
+
+    The commands in it are those of the original tool; `in_words_of` replaces them, by no more characters in a full map.
 
     What does not fit into 1,200 tokens is left out in this order: dead anchors, questions, the second half of each
     intent, decisions, and then features one by one, ideas before the rest and the oldest first.
@@ -90,6 +97,22 @@ def render_map(nodes: Iterable[Node], findings: Iterable[tuple[str, Sequence[str
             return found
     _drop_features(units_of(head), short)
     return _joined(head, [line.text for line in short if line.items], ())
+
+
+def in_our_words(body: str) -> str:
+    """Return a map that names memglot's commands instead of those of the original tool."""
+    for theirs, ours in _OUR_WORDS.items():
+        body = body.replace(theirs, ours, 1)
+    return body
+
+
+def in_words_of(contents: str, body: str) -> str:
+    """Return a map with the commands that a file names: ours, unless the original tool wrote its text for agents."""
+    guidance = extract_section(contents, GUIDANCE) or extract_section(contents, OLD_GUIDANCE) or ""
+    is_theirs = any(mention in guidance for mention in _MENTIONS[1:]) or _HEADER in (
+        extract_section(contents, MAP) or ""
+    )
+    return body if is_theirs and _MENTIONS[0] not in guidance else in_our_words(body)
 
 
 def write_map(root: Path, body: str) -> list[str]:
@@ -138,7 +161,7 @@ def _write_to(name: str, target: Path, inside: Path, body: str) -> tuple[bool, s
     try:
         # Bytes that are not valid UTF-8, and line ends, are written back unchanged.
         contents = target.read_bytes().decode(errors="surrogateescape")
-        found = apply_section(contents, MAP, body, append=False)
+        found = apply_section(contents, MAP, in_words_of(contents, body), append=False)
         if found is None:
             return False, _unmarked(name, contents)
         if found != contents:
