@@ -408,6 +408,7 @@ class Memory(Syncing):
         conflict: str | None = None,
         tree: str = "",
         tree_from: str | None = None,
+        prune: bool | Callable[[str], bool] = False,
         tags: Sequence[str] = (),
         space: str | None = None,
         dry_run: bool = False,
@@ -428,20 +429,20 @@ class Memory(Syncing):
         record does not stop the import: the result lists it in `errors` and counts it in `failed`. When
         everything is stored, vectors for semantic search are built, unless `embed` is false; the import is complete
         also if that fails or is interrupted. With `isolate`, a batch that the store rejects does not stop the import
-        either. With `tree_from="folders"`, folders become paths in the tree, below `tree`. `max_record` is the maximum
-        size of one memory, in bytes or as text such as `64MiB`.
+        either. With `tree_from="folders"`, folders become paths in the tree. `prune` deletes memories whose notes are
+        gone from a vault; a function is asked if that may be a mistake. `max_record` is the maximum size of one memory.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
         from memglot.store.own_files import skipped_paths
 
-        report = Report(progress)
         options = ImportOptions(
             format=format,
             dedup=dedup if isinstance(dedup, str) else "id" if dedup is False else None,
             conflict=conflict,
             tree=tree,
             tree_from=tree_from,
+            prune=prune,
             tags=tuple(make_tags(tags)),
             fail_fast=fail_fast,
             restore_deleted=restore_deleted,
@@ -457,11 +458,11 @@ class Memory(Syncing):
                 own=skipped_paths(self._store),
             ),
         )
-        _check_choices(options)
-        return self._import(inputs, options, report, embed=embed)
+        return self._import(inputs, options, Report(progress), embed=embed)
 
     def _import(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
         """Run an import, or a dry run of one."""
+        _check_choices(options)
         from memglot.importing.run import import_into
         from memglot.results import ImportResult
 

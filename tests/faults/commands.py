@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Sequence
@@ -42,6 +43,10 @@ def files(folder: Path) -> None:
         (vault / f"Note {number}.md").write_text(
             f"---\ntags: [a, b{number}]\n---\n\nNote {number} [[Note {number + 1}]]\n"
         )
+    # The same vault later, without some of its notes.
+    shutil.copytree(vault, folder / "later" / "vault")
+    for number in (3, 5):
+        (folder / "later" / "vault" / f"Note {number}.md").unlink()
     graph = [
         {"type": "entity", "name": f"E{number}", "entityType": "t", "observations": [f"Fact {number}"]}
         for number in range(20)
@@ -207,6 +212,7 @@ CASES = (
     Case("identity", ["identity", "set", "--text", "I am a test"]),
     Case("import", ["import", "many.ndjson"]),
     Case("import a folder", ["import", "vault"], setup=()),
+    Case("import and prune", ["import", "later/vault", "--prune"], setup=(["import", "vault"],)),
     Case(
         "import a store",
         ["import", "copy.db"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     memglot import conversations.json
     memglot import ~/vault notes.ndjson --tree archive --tag old --dry-run
     memglot import export.zip --format chatgpt
+    memglot import ~/vault --tree-from folders --prune
     memglot export - | memglot --store copy.db import --format json
     """,
 )
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 )
 @click.option("--tree", default="", metavar="PREFIX", help="Path in the tree below which the memories are stored.")
 @click.option("--tree-from", type=click.Choice(["folders"]), help="Make the folders of the input paths in the tree.")
+@click.option("--prune", is_flag=True, help="Delete memories whose notes are gone from the vault; asks if most are.")
+@click.option("--yes", "-y", is_flag=True, help="Answer the question of --prune with yes.")
 @click.option("--tag", "tags", multiple=True, help="Tag to add to every memory; can be repeated.")
 @click.option("--space", help="Namespace for the ids of these files; keeps equal ids of one tool apart.")
 @click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
@@ -65,6 +70,8 @@ def import_(
     dry_run: bool,
     embed: bool,
     passphrase_file: str | None,
+    prune: bool,
+    yes: bool,
     **options: Any,
 ) -> int:
     """Import memories from files, folders, zip archives or standard input.
@@ -75,12 +82,20 @@ def import_(
     if no_dedup:
         options["dedup"] = "id"
     options["passphrase"] = secret(passphrase_file)
+    if prune:
+        options["prune"] = partial(_may_delete, session, yes=yes)
     session.writes_batches = not dry_run
     with session.memory(write=not dry_run, dry_run=dry_run) as memory:
         with session.progress("importing") as bar:
             result = memory.import_from(*(paths or ("-",)), dry_run=dry_run, embed=False, progress=bar, **options)
         embed_imported(session, memory, result, embed=embed)
     return print_import(session, result)
+
+
+def _may_delete(session: Session, question: str, *, yes: bool) -> bool:
+    """Ask on a terminal; elsewhere the answer is no, unless it was given already."""
+    can_ask = not session.json and sys.stdin.isatty() and sys.stderr.isatty()
+    return yes or can_ask and click.confirm(question, err=True)
 
 
 def print_import(session: Session, result: ImportResult) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
 import msgspec
 
@@ -22,6 +23,15 @@ from memglot.importing.duplicates import Duplicates
 from memglot.importing.folder_tree import FOLDERS, tree_in_folders
 from memglot.importing.imported_before import ImportedBefore
 from memglot.importing.plan import BatchPlan, Planner
+from memglot.importing.prune import (
+    Confirm,
+    Vanished,
+    check_prunable,
+    find_vanished,
+    is_vault,
+    not_a_vault,
+    tombstones,
+)
 from memglot.importing.replaced_edits import replaced_edits
 from memglot.importing.summary import ImportSummary
 from memglot.merging.shared_tags import add_shared_tags, missing_shared_tags
@@ -47,6 +57,8 @@ class ImportOptions:
     tree: str = ""
     tree_from: str | None = None
     """`folders` to give memories without a path in the tree that of the folder in which they were read."""
+    prune: bool | Confirm = False
+    """Whether to delete memories whose notes are gone from a vault; a function asks where that may be a mistake."""
     tags: tuple[str, ...] = ()
     fail_fast: bool = False
     restore_deleted: bool = False
@@ -65,6 +77,8 @@ class ImportOptions:
 def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, report: Report) -> Import | None:
     """Import all items of the inputs. Return the store's entry of this import; `None` if nothing changed."""
     inputs = list(inputs)
+    if options.prune:
+        check_prunable(inputs, options.format)
     format = registry.get(options.format) if options.format not in (None, "auto") else None
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
     stack = ExitStack()
@@ -75,7 +89,7 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
         with stack:
             stack.callback(importer.close)
             report.fail_fast = options.fail_fast
-            importer.run(read_inputs(inputs, format, report, options.reading))
+            importer.run(read_inputs(inputs, format, report, options.reading), inputs if options.prune else ())
     except StoreError as error:
         if not (options.isolate and importer.started):
             raise
@@ -121,14 +135,15 @@ class _Importer:
         """The inputs whose folders become paths in the tree."""
         self._seen_sensitive: set[str] = set()
         self._newly_sensitive: list[str] = []
+        self._pruned = 0
 
     def close(self) -> None:
         """Delete the files on disk."""
         self.duplicates.close()
         self._imported_before.close()
 
-    def run(self, reads: Iterable[Read]) -> None:
-        """Import items, each with the place it was read from."""
+    def run(self, reads: Iterable[Read], vaults: Iterable[Input] = ()) -> None:
+        """Import items, each with the place it was read from; then delete what is gone from some vaults."""
         try:
             with suppress(FailFast):
                 for item, place in reads:
@@ -136,6 +151,8 @@ class _Importer:
             with suppress(FailFast):
                 self._flush()
                 self._flush_waiting()
+                for vault in vaults:
+                    self._prune(Path(str(vault)))
             if self.started:
                 self._writer.update_redirects(self.entry.id)
             self._share_tags()
@@ -143,6 +160,38 @@ class _Importer:
             self._finish("stopped")
             raise
         self._finish("done")
+
+    def _prune(self, folder: Path) -> None:
+        """Delete the memories whose notes are gone from a vault; those with other notes only lose their place."""
+        if not folder.is_dir():
+            return
+        if not is_vault(folder, self.options.format):
+            self.report.note(not_a_vault(folder))
+            return
+        found = find_vanished(self.store, folder, self.options.reading.space or folder.resolve().name)
+        if not found.paths or not self._may_prune(found):
+            return
+        self._set_format("obsidian")
+        before = self._writer.deleted
+        for tombstone in tombstones(found.deleted, self._minter.milliseconds * 1000):
+            self._add_thing(tombstone)
+        self._flush()
+        if found.moved:
+            with self.store.writing():
+                self._write(BatchPlan(extended=found.moved), ThingChanges())
+        deleted = self._writer.deleted - before
+        self._pruned += deleted
+        self.report.note(found.note(deleted, dry_run=self.options.dry_run))
+
+    def _may_prune(self, found: Vanished) -> bool:
+        """Return True if no question is needed, or if the answer is yes."""
+        question, prune = found.question, self.options.prune
+        if self.options.dry_run or not question:
+            return True
+        if callable(prune) and prune(f"{question}. Delete their memories?"):
+            return True
+        self.report.note(f"deleted nothing: {question}; check the folder, then use `--prune --yes`")
+        return False
 
     def _add(self, item: Item, place: Place) -> None:
         """Add an item to the batch; write the batch if it is full."""
@@ -309,7 +358,7 @@ class _Importer:
             dry_run=dry_run,
             writes_back=self.options.writes_back,
             conflicts=self._writer.conflicts,
-            deleted=self._writer.deleted,
+            deleted=self._writer.deleted - self._pruned,
             not_deleted=len(self._planner.not_deleted),
             to_itself=self.duplicates.to_itself,
         ):
