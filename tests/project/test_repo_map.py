@@ -331,6 +331,7 @@ def test_a_map_names_the_commands_of_the_program_that_made_the_store(
 ) -> None:
     path = tmp_path / "AGENTS.md"
     path.write_text(f"{guidance}{MAP.start}\n{before}\n{MAP.end}\n")
+    (tmp_path / "CLAUDE.md").symlink_to(path)
     assert write_map(tmp_path, render_map([], [])) == []
     text = path.read_text()
     ours_words = ("refresh with memglot repo sync)", "`memglot repo init --brief`")
