@@ -7,20 +7,20 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from memglot.editing import deleted, history
-from memglot.importing import undo
+from memglot.editing import deleted, history, operations
+from memglot.errors import NotFound
+from memglot.importing import undo as import_undo
 from memglot.model import Conflict, Event, Record
-from memglot.report import Report
 from memglot.search.semantic import SemanticIndex
-from memglot.store.contract import Compaction, Import, Store
+from memglot.store.contract import Compaction, Import, Operation, Store
 from memglot.store.view import refused
 from memglot.threads import one_at_a_time
 
 if TYPE_CHECKING:
     from memglot.editing.backup import Backup
     from memglot.editing.consolidate import Consolidation
+    from memglot.editing.undo import Undone
     from memglot.exporting.verify import Verdict
-    from memglot.results import ImportResult
 
 
 @one_at_a_time
@@ -85,14 +85,40 @@ class Upkeep:
         """Return the state, counts, errors and notes of an import, by default of the newest."""
         return history.find_import(self.imports(), id)
 
-    def undo(self, import_id: str, *, force: bool = False) -> ImportResult:
-        """Undo an import, or the `last` one: `imported` counts removed memories, `merged` restored ones."""
-        from memglot.results import ImportResult
+    def operations(self) -> Iterator[Operation]:
+        """Return what was done with this store, imports included, newest first; `undo` takes their ids."""
+        return operations.operations(self.store)
 
-        report = Report()
-        entry = undo.undo(self.store, import_id, report, force=force)
+    def undo(
+        self, id: str | None = None, *, force: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Undone:
+        """Undo an operation or an import, by default the last operation that is not undone.
+
+        `id` is one of `operations`, or `last` for the newest import, even if it is undone already. What was changed
+        since is kept, with a note, unless `force` is set. Undoing an undo does its operation again.
+        """
+        from memglot.editing.undo import undo_operation
+
+        found = self._operation_to_undo(id)
+        if found.action == operations.IMPORT:
+            undone = import_undo.undo(self.store, found.id, force=force, progress=progress)
+        else:
+            changed = self.meaning.embed_restored
+            undone = undo_operation(self.store, found, force=force, changed=changed, progress=progress)
         self.mirror_conflicts()
-        return ImportResult(report, entry, dry_run=False)
+        return undone
+
+    def _operation_to_undo(self, id: str | None) -> Operation:
+        if id is None:
+            return operations.last_operation(self.store)
+        if id != "last" and (found := operations.find_operation(self.store, id)):
+            return found
+        try:
+            return operations.as_operation(history.find_import(self.store.history.imports(), id))
+        except NotFound:
+            if id == "last":
+                raise
+            raise operations.not_found(id) from None
 
     def conflicts(self, id: str | None = None, field: str | None = None) -> Sequence[Conflict]:
         """Return all conflicts, those of a memory, or those of one of its fields."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memglot import MemglotError, Memory
-from memglot.model import Document, derive_id, identity_document, now
+from memglot.model import Document, derive_id, identity_document, now, thing_key
 from memglot.store.contract import Store
 
 TEXTS = st.sampled_from(["I am Ann", "I am Ann\n", "我是安", "a\r\nb", " x"])
@@ -68,7 +68,8 @@ def test_an_older_text_that_is_set_again_gets_a_new_timestamp(memory: Memory) ->
     memory.set_identity("second")
     again = memory.set_identity("first")
     assert again.id == first.id and again.created_at > first.created_at
-    (revision,) = memory.store.history.revisions(key=first.id)
+    created, revision = memory.store.history.revisions(key=thing_key(first))
+    assert created.before is None
     assert (revision.kind, revision.action) == ("document", "identity")
     assert revision.before is not None and revision.before["created_at"] == first.created_at
 

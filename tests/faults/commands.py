@@ -54,6 +54,8 @@ def files(folder: Path) -> None:
     (folder / "graph.jsonl").write_text("".join(json.dumps(line) + "\n" for line in graph))
 
 
+OPERATION = "<operation>"
+"""Stands for the id of the last operation before a command."""
 SAVE = json.dumps(
     {
         "task": "Keep decisions",
@@ -231,6 +233,7 @@ CASES = (
     Case("migrate version 4", ["list"], setup=(), start=version(4)),
     Case("migrate version 5", ["add", "x", "--id", NOBODY], setup=(), start=version(5), codes=(0, 2)),
     Case("migrate version 6", ["add", "x", "--id", NOBODY], setup=(), start=version(6), codes=(0, 2)),
+    Case("migrate version 7", ["add", "x", "--id", NOBODY], setup=(), start=version(7), codes=(0, 2)),
     Case("move", ["move", "work.part1", "done.part1"]),
     Case(
         "repo add",
@@ -336,6 +339,14 @@ CASES = (
     Case("undelete", ["undelete", IDS[2]], setup=(*BASE, ["delete", IDS[2]]), codes=(0, 2)),
     Case("undelete a branch", ["undelete", "--tree", "work"], setup=(*BASE, ["delete-tree", "work.part1"])),
     Case("undo", ["undo", "last"], setup=(*BASE, ["import", "many.ndjson"])),
+    Case("undo a deletion", ["undo", OPERATION], setup=(*BASE, ["delete", *IDS[:5]])),
+    Case(
+        "undo a large move",
+        ["undo", OPERATION],
+        setup=(["import", "many.ndjson"], ["move", "work", "done"]),
+    ),
+    Case("undo a supersession", ["undo", OPERATION], setup=(*BASE, ["supersede", IDS[1], IDS[2]])),
+    Case("undo an addition", ["undo", OPERATION], setup=(*BASE, ["add", "x", "--id", NOBODY])),
     Case("unlink", ["unlink", IDS[0], "supports", IDS[1]], codes=(0, 2)),
     Case("update", ["update", IDS[0], "--content", "New text"]),
     Case("update --where", ["update", "--where", "tree:work", "--add-tag", "x", "--yes"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commands import Case
+from commands import OPERATION, Case
 from machine import Event, Fault, Kind, Machine, Outcome, copy_tree, events
 
 INTERNAL = 70
@@ -28,6 +29,8 @@ class Prepared:
     events: list[Event] = field(default_factory=list)
     code: int = 0
     err: str = ""
+    operation: str = ""
+    """The id of the last operation before the command."""
 
     @property
     def boundaries(self) -> list[int]:
@@ -61,6 +64,7 @@ def prepare(case: Case, machine: Machine, folder: Path) -> Prepared:
     # Some commands write absolute paths, so the state is made where it is used.
     case.prepare(machine, folder / "work")
     (folder / "work").rename(folder / "start")
+    found.operation = _last_operation(found) if OPERATION in case.command else ""
     place, log = found.copy(), folder / "log"
     outcome = run(found, place, record=log)
     assert outcome.status == 0 and outcome.results[0].code == 0, (case.name, outcome)
@@ -72,10 +76,16 @@ def prepare(case: Case, machine: Machine, folder: Path) -> Prepared:
     return found
 
 
+def _last_operation(found: Prepared) -> str:
+    outcome = found.machine.run(found.copy(), [["undo", "--list", "--json"]])
+    return str(json.loads(outcome.results[0].out)["operations"][0]["id"])
+
+
 def run(found: Prepared, place: Path, **options: Any) -> Outcome:
     """Run the command of a case."""
     case = found.case
-    return found.machine.run(place, [case.command], stdin=case.stdin, step=len(case.setup) + 1, **options)
+    command = [found.operation if word == OPERATION else word for word in case.command]
+    return found.machine.run(place, [command], stdin=case.stdin, step=len(case.setup) + 1, **options)
 
 
 def look(found: Prepared, place: Path) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def test_imports_of_earlier_versions_count_where_unedited(store_path: str) -> No
         memory.import_from(b'{"id":"0194a000-0001-7000-8000-000000000001","content":"with id"}', format="ndjson")
         memory.update(ids[2], content="changed")
         db = _database(memory)
-        db.execute("DROP TABLE imported_digests; DROP INDEX tombstones_reason")
+        db.execute("DROP TABLE imported_digests; DROP TABLE operations; DROP INDEX tombstones_reason")
         db.execute("DELETE FROM state WHERE name = 'undigested'; PRAGMA user_version = 5")
     with Memory.open(store_path) as memory:
         db = _database(memory)

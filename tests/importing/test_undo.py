@@ -193,3 +193,24 @@ def test_undo_does_not_restore_what_the_user_removed(memory: Memory) -> None:
     memory.unlink(X, "knows", Y)
     result = memory.undo("last")
     assert list(memory.relations()) == [] and any("--force" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("change", ["delete", "update", "link"])
+def test_changes_that_were_undone_do_not_keep_an_import(mine: Memory, file: Path, change: str) -> None:
+    before = contents_of(mine)
+    found = mine.import_from(file).import_id or ""
+    if change == "delete":
+        mine.delete(BROUGHT)
+    elif change == "update":
+        mine.update(BROUGHT, content="changed", tree="old")
+    else:
+        mine.link(BROUGHT, "knows", MINE)
+    mine.undo()
+    undo, *_ = mine.operations()
+    if change != "link":
+        # Done again, it is a change since.
+        mine.undo(undo.id)
+        assert mine.undo(found).kept == 1
+        mine.undo(next(iter(mine.operations())).id)
+    assert mine.undo(found).removed == 1 and state(mine, found) == "undone"
+    assert [one for one in contents_of(mine) if b'"kind":"relation"' not in one] == before

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_agent import reached, text_of
 from memglot import MemglotError, Memory
-from memglot.errors import AlreadyThere, UsageError
+from memglot.errors import AlreadyThere, NotFound, UsageError
 from memglot.mcp.tools import all_tools
 from memglot.model import Blob, Conflict, Embedding, Entity, Thing, to_builtins
 from memglot.results import ExportResult, ImportResult
@@ -198,6 +198,10 @@ CASES: dict[str, list[Case]] = {
     ],
     "open": [lambda view, _: None],
     "open_for_dry_run": [lambda view, _: None],
+    "operations": [
+        lambda view, _: view.operations(),
+        lambda view, _: (view.move("work", "play"), view.delete(OPEN), view.operations()),
+    ],
     "relations": [lambda view, _: view.relations(), lambda view, _: view.relations(OPEN)],
     "resolve": [lambda view, _: view.resolve(OPEN, take=1)],
     "scopes": [lambda view, _: view.scopes()],
@@ -234,6 +238,18 @@ CASES: dict[str, list[Case]] = {
     "undelete": [lambda view, _: (view.delete(OPEN), view.undelete(OPEN))],
     "undo": [
         lambda view, _: view.undo("last"),
+        lambda view, _: view.undo(),
+        lambda view, _: view.undo(force=True),
+        *(
+            lambda view, _, change=change: (change(view), view.undo(), list(view.operations()))
+            for change in (
+                lambda view: view.add("x"),
+                lambda view: view.delete_tree(""),
+                lambda view: view.consolidate(),
+                lambda view: view.supersede(OTHER, OPEN),
+                lambda view: view.set_identity("a cook"),
+            )
+        ),
         lambda view, out: (view.import_from(out.parent / "in" / "new.json"), view.undo("last", force=True)),
     ],
     "unlink": [lambda view, _: view.unlink(OPEN, "related_to", OTHER)],
@@ -445,3 +461,27 @@ def test_the_report_of_a_hidden_import_is_unknown(folder: Path) -> None:
                     agent.request("read_resource", f"memglot://imports/{id}")
                 answers.add((caught.value.error.code, str(caught.value).replace(str(id), "")))
         assert len(answers) == 1
+
+
+def test_an_operation_on_a_hidden_memory_cannot_be_undone(folder: Path) -> None:
+    path = folder / "secret" / "store.db"
+    with Memory.open(path) as owner:
+        owner.update(HIDDEN[0], title="new")
+        owner.delete(OPEN)
+        owner.delete(OTHER, HIDDEN[1])
+        both, alone, secret, *_ = list(owner.operations())
+    with Memory.open(path, sensitive=False) as view:
+        assert alone.id in {one.id for one in view.operations()}
+        for hidden in (both, secret):
+            assert hidden.id not in {one.id for one in view.operations()}
+            with pytest.raises(NotFound) as unknown:
+                view.undo(UNKNOWN)
+            with pytest.raises(NotFound) as refused:
+                view.undo(hidden.id)
+            assert str(refused.value).replace(hidden.id, UNKNOWN) == str(unknown.value)
+        assert view.undo().restored == 1 and view.get(OPEN)
+    with Memory.open(path) as owner:
+        assert owner.get(HIDDEN[0]).title == "new"
+        assert owner.undo(both.id).restored == 2
+        assert owner.undo(secret.id).reverted == 1
+        assert owner.get(HIDDEN[0]).title == "zq payslip"

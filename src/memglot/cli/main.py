@@ -63,7 +63,7 @@ COMMANDS: dict[str, str] = {
     "tags": "List tags with the number of their memories, or rename a tag.",
     "tree": "Show the tree of memories with counts.",
     "undelete": "Restore deleted memories.",
-    "undo": "Undo an import.",
+    "undo": "Undo an operation or an import.",
     "unlink": "Remove a relation between two memories or entities.",
     "update": "Change fields of memories.",
     "verify": "Verify that an export or a store is complete and unaltered.",

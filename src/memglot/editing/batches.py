@@ -7,6 +7,7 @@ from itertools import islice
 from time import monotonic
 
 from memglot.disk import DiskList
+from memglot.editing.operations import Recorder
 from memglot.model import Record
 from memglot.settings import BATCH_SIZE
 from memglot.store.contract import Store
@@ -20,27 +21,38 @@ _FIRST = 50
 
 
 def change_in_batches(
-    store: Store, ids: Iterable[str], change: Callable[[list[Record]], int], progress: ShowCount | None = None
+    store: Store,
+    ids: Iterable[str],
+    change: Callable[[list[Record]], int],
+    progress: ShowCount | None = None,
+    recorder: Recorder | None = None,
 ) -> int:
     """Change memories in batches, each in a transaction; return the sum of what `change` returns.
 
     `change` gets memories as they are now: they may have been changed or deleted since their ids were read. Inside of
     a transaction, all batches belong to it.
     """
-    return work_in_batches(store, ids, lambda some: change(store.records.get(some)), progress)
+    return work_in_batches(store, ids, lambda some: change(store.records.get(some)), progress, recorder)
 
 
 def work_in_batches(
-    store: Store, keys: Iterable[str], work: Callable[[list[str]], int], progress: ShowCount | None = None
+    store: Store,
+    keys: Iterable[str],
+    work: Callable[[list[str]], int],
+    progress: ShowCount | None = None,
+    recorder: Recorder | None = None,
 ) -> int:
-    """Call `work` with keys in batches, each in a transaction; return the sum of what it returns."""
+    """Call `work` with keys in batches, each in a transaction; return the sum of what it returns.
+
+    All batches are one operation if there is a `recorder`.
+    """
     wanted: DiskList[str] = DiskList(str)
     for key in keys:
         wanted.append(key)
     rest, size, done, changed = iter(wanted), BatchSize(), 0, 0
     while some := list(islice(rest, size.next)):
         started = monotonic()
-        with store.writing():
+        with store.writing() if recorder is None else recorder.transaction():
             changed += work(some)
         size.adjust(len(some), monotonic() - started)
         store.give_way()

@@ -12,6 +12,7 @@ import msgspec
 from memglot.disk import DiskList, DiskMap
 from memglot.editing.decay import FADED, StrengthClock, differs, remember_base
 from memglot.editing.memory import delete_records
+from memglot.editing.operations import recorded
 from memglot.merging.records import MERGED_INTO, absorb
 from memglot.merging.redirects import repoint
 from memglot.merging.registers import normalise
@@ -55,7 +56,7 @@ def consolidate(store: Store, *, dry_run: bool = False) -> Consolidation:
         if dry_run:
             result = _Run(store, done, dry_run).run()
         else:
-            with store.writing():
+            with recorded(store, OPERATION):
                 result = _Run(store, done, dry_run).run()
                 if result.merged or result.updated:
                     store.history.log(OPERATION, "", "", {"merged": result.merged, "updated": result.updated})

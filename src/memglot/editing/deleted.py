@@ -10,7 +10,8 @@ import msgspec
 from memglot.arguments import make_filter
 from memglot.editing.batches import ShowCount, work_in_batches
 from memglot.editing.consolidate import OPERATION as CONSOLIDATE
-from memglot.editing.memory import check_deleted, undelete
+from memglot.editing.memory import check_deleted, undelete_all
+from memglot.editing.operations import Recorder, recorded
 from memglot.errors import UsageError
 from memglot.merging.memory_state import known_of_deleted
 from memglot.merging.records import MERGED_INTO
@@ -75,8 +76,8 @@ def undelete_many(
     if ids and dry_run:
         return len({check_deleted(store, id) for id in ids})
     if ids:
-        with store.writing():
-            found = list(dict.fromkeys(undelete(store, id).id for id in ids))
+        with recorded(store, "undelete"):
+            found = list(dict.fromkeys(record.id for record in undelete_all(store, ids)))
             restored(found)
         return len(found)
     wanted = (found.id for found in _find(store, tree, since) if _is_restorable(store, found))
@@ -87,11 +88,11 @@ def undelete_many(
         # Others may have restored some of them meanwhile.
         gone = {one.id for one in store.things.select(Tombstone, some)}
         gone |= {record.id for record in store.records.get(some) if record.status == DELETED}
-        ids = [undelete(store, id).id for id in some if id in gone]
+        ids = [record.id for record in undelete_all(store, [id for id in some if id in gone])]
         restored(ids)
         return len(ids)
 
-    return work_in_batches(store, wanted, restore, progress)
+    return work_in_batches(store, wanted, restore, progress, Recorder(store, "undelete"))
 
 
 def _find(store: Store, tree: str | None, since: object) -> Iterator[DeletedMemory]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from memglot.display import quoted
+from memglot.editing.operations import created, recorded
 from memglot.merging.registers import next_time
 from memglot.model import DEFAULT_SCOPE, ENTITY_TYPES, Entity, check_text, now, to_builtins
 from memglot.model.record_errors import empty_text
@@ -36,7 +37,7 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
         if not check_text(text, field):
             raise empty_text(field)
     check_text(scope or "", "scope")
-    with store.writing():
+    with recorded(store, "entity", name=name):
         before = store.things.get(Entity, entity_id(name, type))
         at = now()
         if before is None:
@@ -58,6 +59,8 @@ def add_entity(store: Store, name: str, type: str, aliases: Sequence[str] = (), 
                 kind="entity", key=found.id, at=at, action="entity", before=to_builtins(before), previous_batch=origin
             )
             store.history.add_revisions([revision])
+        else:
+            store.history.add_revisions(created("entity", [found.id], at, "entity"))
         store.things.put([found])
         store.history.log("entity", found.id, found.scope, {"name": found.name, "aliases": found.aliases})
     return found

@@ -29,7 +29,7 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
     found = [
         revision
         for revision in store.history.revisions(key=id)
-        if revision.kind == "record" and revision.action != AFTER_DELETION
+        if revision.kind == "record" and revision.before is not None and revision.action != AFTER_DELETION
     ]
     present = store.records.get([id])
     if not found and not present:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, to_builtins
+from memglot.editing.operations import created, recorded
+from memglot.model import DEFAULT_SCOPE, IDENTITY, Document, check_text, identity_document, now, thing_key, to_builtins
 from memglot.model.record_errors import empty_text
 from memglot.store.contract import Revision, Store
 
@@ -25,7 +26,7 @@ def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[D
     check_text(scope, "scope")
     if not text.strip():
         raise empty_text(IDENTITY)
-    with store.writing():
+    with recorded(store, "identity", name=scope):
         present = identity(store, scope)
         if present is not None and present.content == text:
             return present, False
@@ -34,8 +35,12 @@ def set_identity(store: Store, text: str, scope: str = DEFAULT_SCOPE) -> tuple[D
         document = identity_document(text, scope=scope, created_at=at)
         before = store.things.same_key(document)
         if before is not None:
-            revision = Revision(kind="document", key=before.id, at=at, action="identity", before=to_builtins(before))
+            revision = Revision(
+                kind="document", key=thing_key(before), at=at, action="identity", before=to_builtins(before)
+            )
             store.history.add_revisions([revision])
+        else:
+            store.history.add_revisions(created("document", [thing_key(document)], at, "identity"))
         store.things.put([document])
         store.history.log("identity", document.id, scope, {"characters": len(text)})
     return document, True

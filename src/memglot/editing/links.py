@@ -4,6 +4,7 @@ import msgspec
 
 from memglot.display import quoted
 from memglot.editing.memory import resolve_id
+from memglot.editing.operations import created, recorded
 from memglot.errors import NotFound
 from memglot.merging.registers import next_time
 from memglot.model import (
@@ -28,7 +29,7 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
     check_value(weight, "weight")
     if not predicate.strip():
         raise empty_text("predicate")
-    with store.writing():
+    with recorded(store, "link", name=f"{subject} {predicate} {object}"):
         ends = [parse_endpoint(store, text) for text in (subject, object)]
         for relation in store.things.select(Relation, [ends[0].id]):
             if (relation.predicate, relation.object) == (predicate, ends[1]):
@@ -48,6 +49,7 @@ def link(store: Store, subject: str, predicate: str, object: str, *, weight: flo
             updated_at=at,
         )
         store.things.put([relation])
+        store.history.add_revisions(created("relation", [id], at, "link"))
         store.history.log("link", relation.id, relation.scope, to_builtins(relation))
     return relation
 
@@ -74,7 +76,7 @@ def _set_weight(store: Store, relation: Relation, weight: float | None) -> Relat
 
 def unlink(store: Store, subject: str, predicate: str, object: str) -> int:
     """Remove relations and return their number; each leaves a tombstone, so that no old file restores it."""
-    with store.writing():
+    with recorded(store, "unlink", name=f"{subject} {predicate} {object}"):
         ends = [parse_endpoint(store, text) for text in (subject, object)]
         found = [
             relation

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.editing.operations import created, recorded
 from memglot.editing.short_ids import fits, matching_ids
 from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
 from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
@@ -65,7 +66,7 @@ def add(store: Store, record: Record) -> Record:
     check_record(record)
     set_times_from_id(record)
     assign_id_and_times(record, Minter(now() // 1000))
-    with store.writing():
+    with recorded(store, "add"):
         if store.records.known([record.id]):
             raise AlreadyThere(record.id)
         tombstone = store.things.get(Tombstone, record.id)
@@ -74,6 +75,7 @@ def add(store: Store, record: Record) -> Record:
             record.updated_at = max(record.updated_at, next_time(tombstone.deleted_at))
             store.things.remove([tombstone])
         store.records.add([record])
+        store.history.add_revisions(created("record", [record.id], now(), "add"))
         store.history.log("add", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
     return record
 
@@ -85,28 +87,38 @@ def update(
 
     `resolves` names the field whose conflict is resolved: it gets a new clock even if its value stays the same.
     """
-    with store.writing():
+    with recorded(store, action, fields=sorted(changes)):
         return update_all(store, [(get(store, id), changes)], action=action, resolves=resolves)[0]
 
 
 def update_all(
-    store: Store, edits: Sequence[tuple[Record, dict[str, Any]]], *, action: str, resolves: str | None = None
+    store: Store,
+    edits: Sequence[tuple[Record, dict[str, Any]]],
+    *,
+    action: str,
+    resolves: str | None = None,
+    reopened: dict[str, list[Conflict]] | None = None,
 ) -> list[Record]:
-    """Change fields of memories as `update` does, inside of a transaction, and return them."""
+    """Change fields of memories as `update` does, inside of a transaction, and return them.
+
+    `reopened` are conflicts that memories have again, by the ids of the memories.
+    """
     conflicts = _conflicts(store, [record for record, _ in edits])
     found, replaced = [], []
     for record, changes in edits:
         after, changed = edited(record, changes)
         found.append(after)
-        if not changed and resolves is None:
+        back = reopened.get(record.id, []) if reopened else []
+        settled = [resolves] if resolves is not None else [conflict.field for conflict in back]
+        if not changed and not settled:
             continue
         # An edit must win even if a clock ran ahead somewhere.
         at = next_time(record.updated_at, *record.clocks.values())
-        path = parse_path(resolves) if resolves is not None else None
-        stamp_edit(record, after, at, [path] if path is not None else [])
+        stamp_edit(record, after, at, [path for name in settled if (path := parse_path(name)) is not None])
         had = conflicts.get(record.id, [])
-        if had:
-            set_conflicts(store, record.id, conflicts_of(after, had))
+        if had or back:
+            again = [msgspec.structs.replace(conflict, clock=at) for conflict in back]
+            set_conflicts(store, record.id, conflicts_of(after, [*had, *again]))
         if "content" in changed:
             # The vector of the old text no longer fits.
             store.things.remove(list(store.things.select(Embedding, [record.id])))
@@ -138,7 +150,7 @@ def edited(record: Record, changes: dict[str, Any]) -> tuple[Record, list[str]]:
 
 def delete(store: Store, ids: Sequence[str], *, reason: str = "") -> list[str]:
     """Delete memories; each leaves a tombstone, so that an old file does not restore it, and can be undeleted."""
-    with store.writing():
+    with recorded(store, "delete"):
         wanted = list(dict.fromkeys(resolve_id(store, id) for id in ids))
         delete_all(store, store.records.get(wanted), reason=reason)
     return wanted
@@ -184,21 +196,33 @@ def _tombstone(record: Record, at: int, reason: str) -> Tombstone:
 
 def undelete(store: Store, id: str) -> Record:
     """Restore a deleted memory, or one that its source had marked as deleted."""
-    with store.writing():
-        id = _deleted_id(store, id.strip().lower())
+    with recorded(store, "undelete"):
+        return undelete_all(store, [id])[0]
+
+
+def undelete_all(store: Store, ids: Sequence[str], *, action: str = "undelete") -> list[Record]:
+    """Restore memories as `undelete` does, inside of a transaction, and return them."""
+    found: dict[str, Record] = {}
+    added: dict[int | None, list[Record]] = {}
+    for id in dict.fromkeys(_deleted_id(store, text.strip().lower()) for text in ids):
         if store.records.known([id]):
             record = store.records.get([id])[0]
-            return (
-                update(store, id, {"status": DEFAULT_STATUS}, action="undelete") if record.status == DELETED else record
-            )
+            if record.status == DELETED:
+                record = update_all(store, [(record, {"status": DEFAULT_STATUS})], action=action)[0]
+            found[id] = record
+            continue
         tombstone, record, conflicts, origin = _known(store, id)
         # The record is later than the deletion, also on other machines; its values keep their clocks.
         set_time(record, next_time(tombstone.deleted_at, record.updated_at))
-        store.records.add([record], origin)
         store.things.remove([tombstone])
         set_conflicts(store, id, conflicts_of(record, conflicts))
-        store.history.log("undelete", id, record.scope, {})
-        return record
+        store.history.add_revisions(created("record", [id], record.updated_at, action))
+        store.history.log(action, id, record.scope, {})
+        added.setdefault(origin, []).append(record)
+        found[id] = record
+    for origin, records in added.items():
+        store.records.add(records, origin)
+    return list(found.values())
 
 
 def check_deleted(store: Store, id: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memglot.editing import links, memory
+from memglot.editing.operations import created, recorded
 from memglot.errors import UsageError
 from memglot.merging.memory_state import link_tombstone
 from memglot.merging.registers import next_time
@@ -20,7 +21,7 @@ def supersede(
     The opposite supersession, if there is one, is removed.
     """
     check_text(reason, "reason")
-    with store.writing():
+    with recorded(store, "supersede", name=f"{older} by {newer}"):
         new, old = (memory.resolve_id(store, id) for id in (newer, older))
         if new == old:
             raise UsageError(
@@ -42,6 +43,8 @@ def supersede(
             _set_status(store, new, SUPERSEDED, DEFAULT_STATUS)
         if before is not None:
             _keep_revision(store, before)
+        else:
+            store.history.add_revisions(created("supersession", [thing_key(found)], now(), "supersede"))
         store.things.put([found])
         store.history.log("supersede", new, scope, to_builtins(found))
         record = store.records.get([old])[0]
@@ -57,8 +60,9 @@ def undo_supersession(store: Store, decision: Supersession) -> None:
 
 
 def _set_status(store: Store, id: str, was: str, status: str) -> None:
-    if store.records.get([id])[0].status == was != status:
-        memory.update(store, id, {"status": status})
+    record = store.records.get([id])[0]
+    if record.status == was != status:
+        memory.update_all(store, [(record, {"status": status})], action="update")
 
 
 def _remove_decision(store: Store, thing: Supersession, scope: str) -> None:

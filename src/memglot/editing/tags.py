@@ -8,6 +8,7 @@ import msgspec
 from memglot.arguments import EDITABLE_FIELDS, check_choice, make_tags, make_temporal
 from memglot.editing.batches import ShowCount, change_in_batches, ids_of
 from memglot.editing.memory import edited, resolve_id, update_all
+from memglot.editing.operations import Recorder
 from memglot.errors import NotFound, UsageError
 from memglot.model import Record, check_text
 from memglot.store.contract import Store
@@ -28,6 +29,12 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     add_tags: tuple[str, ...] = ()
     remove_tags: tuple[str, ...] = ()
     renamed_tags: dict[str, str] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields that may change."""
+        has_tags = self.add_tags or self.remove_tags or self.renamed_tags
+        return sorted({*self.fields, *(["tags"] if has_tags else [])})
 
     def of(self, record: Record) -> dict[str, Any]:
         """Return the new values of the fields of one memory."""
@@ -90,12 +97,15 @@ def update_many(
         update_all(store, edits, action="update")
         return len(edits)
 
+    recorder = Recorder(store, "update", {"fields": changes.names})
     if isinstance(wanted, Filter):
         found = (record for record in store.records.select(wanted) if differs(record))
-        return sum(1 for _ in found) if dry_run else change_in_batches(store, ids_of(found), change, progress)
+        if dry_run:
+            return sum(1 for _ in found)
+        return change_in_batches(store, ids_of(found), change, progress, recorder)
     ids = list(dict.fromkeys(resolve_id(store, id) for id in wanted))
     if dry_run:
         return sum(map(differs, store.records.get(ids)))
     # All of them, or none: a bad value must not leave half of the given memories changed.
-    with store.writing():
+    with recorder.transaction():
         return change_in_batches(store, ids, change, progress)

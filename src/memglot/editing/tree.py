@@ -7,6 +7,7 @@ import msgspec
 from memglot.disk import DiskList, DiskMap
 from memglot.editing.batches import ShowCount, change_in_batches, ids_of
 from memglot.editing.memory import delete_all, update_all
+from memglot.editing.operations import Recorder, created
 from memglot.errors import UsageError
 from memglot.model import Minter, Record, check_tree, content_hash, now
 from memglot.store.contract import Store
@@ -71,9 +72,10 @@ def move(store: Store, source: str, target: str, *, dry_run: bool = False, progr
             last.append(record.id)
         else:
             ids.append(record.id)
-    count = change_in_batches(store, ids, change, progress)
+    recorder = Recorder(store, "move", {"source": source, "target": target})
+    count = change_in_batches(store, ids, change, progress, recorder)
     if last:
-        with store.writing():
+        with recorder.transaction():
             count += change_in_batches(store, last, change)
     return count
 
@@ -99,6 +101,7 @@ def copy(store: Store, source: str, target: str, *, dry_run: bool = False, progr
                 values = {"id": minter.mint(), "tree": _moved(record.tree, source, target), "foreign": []}
                 copies.append(msgspec.structs.replace(record, **values))
             store.records.add(copies)
+            store.history.add_revisions(created("record", (record.id for record in copies), now(), "copy"))
             for record in copies:
                 store.history.log("copy", record.id, record.scope, {"content_hash": content_hash(record.content).hex()})
             return len(copies)
@@ -106,7 +109,8 @@ def copy(store: Store, source: str, target: str, *, dry_run: bool = False, progr
         found = missing(store.records.select(_below(source)))
         if dry_run:
             return sum(1 for _ in found)
-        return change_in_batches(store, ids_of(found), change, progress)
+        recorder = Recorder(store, "copy", {"source": source, "target": target})
+        return change_in_batches(store, ids_of(found), change, progress, recorder)
 
 
 def delete_tree(
@@ -123,7 +127,8 @@ def delete_tree(
         delete_all(store, found, reason=reason)
         return len(found)
 
-    return change_in_batches(store, ids_of(store.records.select(below)), change, progress)
+    recorder = Recorder(store, "delete-tree", {"tree": path})
+    return change_in_batches(store, ids_of(store.records.select(below)), change, progress, recorder)
 
 
 def _check(source: str, target: str) -> None:

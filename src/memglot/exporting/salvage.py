@@ -33,7 +33,7 @@ from memglot.model import (
 )
 from memglot.settings import BATCH_SIZE
 from memglot.store.audit_chain import hash_event
-from memglot.store.contract import Base, Import
+from memglot.store.contract import Base, Import, Operation
 from memglot.store.hidden import SENSITIVE
 from memglot.store.location import merge_log, store_file
 from memglot.store.query import Filter
@@ -191,6 +191,7 @@ class _Salvager:
         self._copy_rows("batches", "number", ["import_id", "format"], _is_batch)
         columns = ["kind", "key", "at", "action", "before", "batch", "previous_batch"]
         self._copy_rows("revisions", "number", columns, _is_revision)
+        self._copy_rows("operations", "number", ["id", "doc"], _is_operation)
         self._copy_bases()
         self._copy_events()
         if self._state.get("vector_count"):
@@ -434,6 +435,11 @@ def _is_revision(kind: Any, key: Any, at: Any, action: Any, before: Any, batch: 
     return (
         texts and EARLIEST <= at <= LATEST and all(isinstance(value, (int, type(None))) for value in (batch, previous))
     )
+
+
+def _is_operation(id: Any, doc: Any) -> bool:
+    operation = msgspec.json.decode(doc, type=Operation)
+    return bool(operation.id == id and EARLIEST <= operation.at <= LATEST)
 
 
 def _is_base(record: Any, tool: Any, space: Any, doc: Any, batch: Any) -> bool:

@@ -26,7 +26,7 @@ def _before_edits(store: Store, id: str) -> Record | None:
     """Return a memory as it was before it was edited here since its last import; `None` if it was not."""
     edits: list[Revision] = []
     for revision in store.history.revisions(key=id):
-        if revision.kind == "record":
+        if revision.kind == "record" and revision.before is not None:
             edits = [] if revision.batch is not None else [*edits, revision]
     return parse_revision(edits[0].before)[0] if edits and edits[0].before is not None else None
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import msgspec
 
 from memglot.display import plural
+from memglot.editing.batches import ShowCount
 from memglot.editing.history import find_import
+from memglot.editing.operations import IMPORT, cancelled_parts
 from memglot.editing.supersede import undo_supersession
+from memglot.editing.undo import Undone
 from memglot.formats.core.sidecar import kind_name
 from memglot.importing.bases import BASE
 from memglot.merging.memory_state import AFTER_DELETION, BATCH_MARKER, parse_revision, set_conflicts
 from memglot.merging.redirects import RedirectChanges, merged_into, update_redirects
 from memglot.model import (
+    LATEST,
     THINGS,
     Conflict,
     Relation,
@@ -34,17 +39,18 @@ Key = tuple[str, str]
 """The kind and the key of an item; a deletion belongs to the history of its record."""
 
 
-def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -> Import:
+def undo(store: Store, import_id: str, *, force: bool = False, progress: ShowCount | None = None) -> Undone:
     """Restore what was stored before an import, and leave no tombstone; an import is undone only once.
 
     What was changed or linked since is kept, with a note, unless `force` is set.
     """
+    report = Report()
     with store.writing():
         entry = find_import(store.history.imports(), import_id)
         if entry.state == "undone":
             # So that a command that was killed when it was done can be repeated.
-            report.note(f"the import `{entry.id}` is already undone; use `memglot imports` to find another one")
-            return entry
+            note = f"the import `{entry.id}` is already undone; use `memglot imports` to find another one"
+            return Undone(id=entry.id, action=IMPORT, notes=[note])
         running = _Undo(store, entry, report, force)
         running.run()
         kept = running.kept
@@ -56,7 +62,14 @@ def undo(store: Store, import_id: str, report: Report, *, force: bool = False) -
         store.history.log(
             "undo", entry.id, "", {"removed": report.imported, "restored": report.merged, "kept": len(kept)}
         )
-    return entry
+    return Undone(
+        id=entry.id,
+        action=IMPORT,
+        removed=report.imported,
+        restored=report.merged,
+        kept=len(kept),
+        notes=report.notes,
+    )
 
 
 class _Undo:
@@ -67,6 +80,7 @@ class _Undo:
         self._batches = store.history.batches(entry.id)
         self._revisions = list(store.history.revisions(batches=self._batches))
         self._begin = next((revision.number for revision in self._revisions if revision.kind == BATCH_MARKER), 0)
+        self._cancelled = cancelled_parts(store, entry.at)
         self._removed: set[str] = set()
         self.kept: set[Key] = set()
 
@@ -200,13 +214,20 @@ class _Undo:
             self._report.merged += 1
 
     def _is_changed(self, key: Key) -> bool:
-        """Return True if an item was changed by something else after this import began."""
+        """Return True if an item was changed by something else after this import began, and not back by an undo."""
         kinds = (_RECORD, "tombstone") if key[0] == _RECORD else (key[0],)
         return any(
-            revision.number > self._begin and revision.batch not in self._batches and revision.action != AFTER_DELETION
+            revision.number > self._begin
+            and revision.batch not in self._batches
+            and revision.action != AFTER_DELETION
+            and not self._is_cancelled(revision.number)
             for revision in self._store.history.revisions(key=key[1])
             if revision.kind in kinds
         )
+
+    def _is_cancelled(self, number: int) -> bool:
+        place = bisect_right(self._cancelled, (number, LATEST))
+        return place > 0 and self._cancelled[place - 1][1] >= number
 
 
 def _key(kind: str, key: str) -> Key:

@@ -262,3 +262,8 @@ def _replace(store: Store, old: Thing, new: Thing | None, at: int, action: str, 
     revision = Revision(kind=kind_name(old), key=thing_key(old), at=at, action=action, before=to_builtins(old))
     revision.batch, revision.previous_batch = batch, origin
     store.history.add_revisions([revision])
+    if new is not None and batch is None and thing_key(new) != thing_key(old):
+        # Nothing else says that it did not exist before.
+        store.history.add_revisions(
+            [Revision(kind=kind_name(new), key=thing_key(new), at=at, action=action, before=None)]
+        )

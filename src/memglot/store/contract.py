@@ -56,6 +56,28 @@ class Import(msgspec.Struct, kw_only=True):
     """Whether sensitive scopes were hidden from the importer, so that the entry says nothing about them."""
 
 
+class Operation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What one command or call changed, in one or several transactions. Imports are not operations."""
+
+    id: str
+    at: int
+    action: str
+    details: dict[str, Any] = {}
+    """What it was called with, such as the branch that was moved."""
+    memories: int = 0
+    """Number of memories that it added, changed or deleted."""
+    state: str = "done"
+    """`done`, `undone`, `partly undone`; `open` while it undoes another one."""
+    parts: list[tuple[int, int]] = []
+    """The first and the last of its revisions in each uninterrupted part, in order."""
+    undoes: str = ""
+    """The operation that it undoes."""
+    position: int = 0
+    """While it is open, the last revision that it undid; they are undone from the newest to the oldest."""
+    counts: dict[str, int] = {}
+    """While it is open, what was undone so far."""
+
+
 class Base(msgspec.Struct, kw_only=True, omit_defaults=True):
     """What another tool said about a memory at the last exchange; edits since then are found by comparing with it.
 
@@ -289,6 +311,15 @@ class History(Protocol):
     ) -> Iterator[Revision]:
         """Yield revisions, oldest first: of one key, by the batch of the change, or by the batch before it."""
 
+    def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
+        """Yield the revisions with these numbers and those between them, newest first."""
+
+    def last_revision(self) -> int:
+        """Return the number of the newest revision; 0 if there is none."""
+
+    def count_changed(self, first: int, last: int) -> int:
+        """Return the number of records that the revisions with these numbers and those between them are about."""
+
     def delete_revisions(self, numbers: Sequence[int]) -> None:
         """Delete the revisions of changes that were undone."""
 
@@ -311,6 +342,12 @@ class History(Protocol):
 
     def chain_head(self) -> tuple[int, str]:
         """Return the number and the hash of the last row, as recorded apart from the rows."""
+
+    def put_operation(self, operation: Operation) -> None:
+        """Store an operation, replacing the one with the same id."""
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield all operations, newest first."""
 
     def put_import(self, entry: Import) -> None:
         """Store an import, replacing the entry with the same id."""

@@ -16,6 +16,7 @@ from memglot.store.contract import (
     Counted,
     History,
     Import,
+    Operation,
     RecordOrigin,
     Records,
     Revision,
@@ -264,6 +265,18 @@ class OverlayHistory:
         """Yield the revisions of the real store."""
         return self._real.revisions(key=key, batches=batches, previous_batches=previous_batches)
 
+    def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
+        """Yield revisions of the real store."""
+        return self._real.revisions_between(first, last)
+
+    def last_revision(self) -> int:
+        """Return the number of the newest revision of the real store."""
+        return self._real.last_revision()
+
+    def count_changed(self, first: int, last: int) -> int:
+        """Return the number of records that revisions of the real store are about."""
+        return self._real.count_changed(first, last)
+
     def delete_revisions(self, numbers: Sequence[int]) -> None:
         """Do nothing."""
 
@@ -291,6 +304,13 @@ class OverlayHistory:
     def chain_head(self) -> tuple[int, str]:
         """Return the head of the real store's audit chain."""
         return self._real.chain_head()
+
+    def put_operation(self, operation: Operation) -> None:
+        """Do nothing."""
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield the operations of the real store."""
+        return self._real.operations()
 
     def put_import(self, entry: Import) -> None:
         """Store an import in the temporary store."""

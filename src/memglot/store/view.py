@@ -34,6 +34,7 @@ from memglot.store.contract import (
     Counted,
     History,
     Import,
+    Operation,
     RecordOrigin,
     Records,
     Revision,
@@ -341,11 +342,33 @@ class VisibleHistory:
             before = revision.before or {}
             if revision.key in hidden or before.get("scope") in scopes:
                 continue
-            if revision.kind in THINGS and revision.before is not None:
-                thing: Thing = msgspec.convert(revision.before, THINGS[revision.kind])
-                if next(self._hidden.visible([thing]), None) is None:
-                    continue
+            if revision.kind in THINGS and not self._is_visible_thing(revision):
+                continue
             yield revision
+
+    def _is_visible_thing(self, revision: Revision) -> bool:
+        """Return True if a thing reveals nothing hidden; of one that did not exist before, as it is known now."""
+        thing: Thing | None
+        if revision.before is not None:
+            thing = msgspec.convert(revision.before, THINGS[revision.kind])
+        else:
+            things = self._hidden.store.things
+            thing = things.get(THINGS[revision.kind], revision.key) or things.get(Tombstone, revision.key)
+        return thing is not None and next(self._hidden.visible([thing]), None) is not None
+
+    def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
+        """Yield the visible ones of the revisions with these numbers, newest first."""
+        found = self._history.revisions_between(first, last)
+        scopes = self._hidden.scopes
+        return chain.from_iterable(self._visible(batch, scopes) for batch in _batched(found)) if scopes else found
+
+    def last_revision(self) -> int:
+        """Return the number of the newest revision of the complete store."""
+        return self._history.last_revision()
+
+    def count_changed(self, first: int, last: int) -> int:
+        """Return the number of records that revisions of the complete store are about."""
+        return self._history.count_changed(first, last)
 
     def delete_revisions(self, numbers: Sequence[int]) -> None:
         """Delete the revisions of changes that were undone."""
@@ -391,6 +414,23 @@ class VisibleHistory:
     def chain_head(self) -> tuple[int, str]:
         """Return the number and the hash of the last row of the complete audit chain."""
         return self._history.chain_head()
+
+    def put_operation(self, operation: Operation) -> None:
+        """Store an operation."""
+        self._history.put_operation(operation)
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield the operations that concern nothing hidden."""
+        found = self._history.operations()
+        return (one for one in found if not self._hidden.scopes or self._is_visible_operation(one))
+
+    def _is_visible_operation(self, operation: Operation) -> bool:
+        scopes = self._hidden.scopes
+        for first, last in operation.parts:
+            for batch in _batched(self._history.revisions_between(first, last)):
+                if sum(1 for _ in self._visible(batch, scopes)) < len(batch):
+                    return False
+        return bool(operation.parts)
 
     def put_import(self, entry: Import) -> None:
         """Store an import."""

@@ -21,7 +21,7 @@ from memglot.model import (
     to_builtins,
 )
 from memglot.store.audit_chain import first_broken
-from memglot.store.contract import Base, Import, Revision, Store
+from memglot.store.contract import Base, Import, Operation, Revision, Store
 from memglot.store.query import Filter, Query
 from memglot.testing.filters import FilterConformance
 from memglot.testing.samples import make, one_of_each_thing, whole_record
@@ -220,6 +220,26 @@ class StoreConformance(SettingsConformance, FilterConformance):
         with store.writing():
             store.history.delete_revisions([found.number])
         assert [revision.at for revision in store.history.revisions(key=record.id)] == [1]
+
+    def test_revisions_are_found_by_their_numbers(self, store: Store) -> None:
+        assert store.history.last_revision() == 0
+        with store.writing():
+            for kind, key in (("record", "a"), ("record", "a"), ("record", "b"), ("batch", "i")):
+                store.history.add_revisions([Revision(kind=kind, key=key, at=1, action="update", before=None)])
+        last = store.history.last_revision()
+        assert [one.key for one in store.history.revisions_between(last - 2, last)] == ["i", "b", "a"]
+        assert store.history.count_changed(last - 3, last) == 2 and store.history.count_changed(last, last) == 0
+
+    def test_operations_are_replaced_by_id_and_newest_first(self, store: Store) -> None:
+        first, second = (Operation(id=f"0194a000-000{number}", at=number, action="move") for number in (1, 2))
+        with store.writing():
+            store.history.add_revisions([Revision(kind="record", key="a", at=1, action="move", before=None)])
+            first.parts = second.parts = [(1, 1)]
+            for operation in (first, second):
+                store.history.put_operation(operation)
+            first.parts, first.details = [(1, 1), (7, 9)], {"source": "a"}
+            store.history.put_operation(first)
+        assert list(store.history.operations()) == [second, first]
 
     def test_the_audit_chain_is_intact_until_it_is_changed(self, store: Store) -> None:
         with store.writing():

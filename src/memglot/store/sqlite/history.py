@@ -8,7 +8,7 @@ import msgspec
 from memglot.model import EARLIEST, LATEST, Event, digest_without_id, now
 from memglot.settings import actor
 from memglot.store.audit_chain import first_broken, hash_event
-from memglot.store.contract import Base, Import, RecordOrigin, Revision
+from memglot.store.contract import Base, Import, Operation, RecordOrigin, Revision
 from memglot.store.sqlite.connection import Connection
 from memglot.store.sqlite.failures import DamagedRow
 from memglot.store.sqlite.rows import from_row, listed
@@ -32,6 +32,8 @@ class SqliteHistory:
         for _ in self._connection.read(_revision_of, f"SELECT {_REVISION} FROM revisions ORDER BY number"):
             pass
         for _ in self.imports():
+            pass
+        for _ in self.operations():
             pass
         for _ in self._connection.read(_base_of, "SELECT doc, batch FROM bases"):
             pass
@@ -69,6 +71,20 @@ class SqliteHistory:
             bindings = msgspec.json.encode(list(previous_batches or batches)).decode()
         sql = f"SELECT {_REVISION} FROM revisions {where} ORDER BY number"
         return self._connection.read(_revision_of, sql, (bindings,))
+
+    def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
+        """Yield the revisions with these numbers and those between them, newest first."""
+        sql = f"SELECT {_REVISION} FROM revisions WHERE number BETWEEN ? AND ? ORDER BY number DESC"
+        return self._connection.read(_revision_of, sql, (first, last))
+
+    def last_revision(self) -> int:
+        """Return the number of the newest revision; 0 if there is none."""
+        return int(self._connection.value("SELECT coalesce(max(number), 0) FROM revisions"))
+
+    def count_changed(self, first: int, last: int) -> int:
+        """Return the number of records that the revisions with these numbers and those between them are about."""
+        sql = "SELECT count(DISTINCT key) FROM revisions WHERE number BETWEEN ? AND ? AND kind = 'record'"
+        return int(self._connection.value(sql, (first, last)))
 
     def delete_revisions(self, numbers: Sequence[int]) -> None:
         """Delete the revisions of changes that were undone."""
@@ -119,6 +135,18 @@ class SqliteHistory:
         found = self._connection.get_states("chain_seq", "chain_hash")
         return found["chain_seq"], found["chain_hash"]
 
+    def put_operation(self, operation: Operation) -> None:
+        """Store an operation, replacing the one with the same id."""
+        doc = msgspec.json.encode(operation).decode()
+        self._db.execute(
+            "INSERT INTO operations (id, doc) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET doc = excluded.doc",
+            (operation.id, doc),
+        )
+
+    def operations(self) -> Iterator[Operation]:
+        """Yield all operations, newest first."""
+        return self._connection.read(_operation_of, "SELECT doc FROM operations ORDER BY number DESC")
+
     def put_import(self, entry: Import) -> None:
         """Store an import, replacing the entry with the same id."""
         doc = msgspec.json.encode(entry).decode()
@@ -156,7 +184,7 @@ class SqliteHistory:
         """Return how records came into the store."""
         sql = f"""
             SELECT records.id, (SELECT {_FORMAT} FROM {_BATCHES} WHERE number = batch),
-                EXISTS (SELECT 1 FROM revisions WHERE key = records.id AND kind = 'record')
+                EXISTS (SELECT 1 FROM revisions WHERE key = records.id AND kind = 'record' AND before IS NOT NULL)
             FROM records WHERE records.id IN (SELECT value FROM json_each(?))
         """
         rows = self._connection.rows(sql, (msgspec.json.encode(list(ids)).decode(),))
@@ -258,6 +286,12 @@ def _import_of(row: Sequence[Any]) -> Import:
     entry: Import = _decode(row[0], Import)
     _check_time(entry.at)
     return entry
+
+
+def _operation_of(row: Sequence[Any]) -> Operation:
+    operation: Operation = _decode(row[0], Operation)
+    _check_time(operation.at)
+    return operation
 
 
 def _base_of(row: Sequence[Any]) -> Base:

@@ -1,6 +1,6 @@
 """Past migrations of the SQLite store. They only go forward, and past ones are never edited."""
 
-from memglot.store.sqlite.schema import IMPORTED_DIGESTS, TEXT_INDEX, THING_TABLES, TOMBSTONE_REASONS
+from memglot.store.sqlite.schema import IMPORTED_DIGESTS, OPERATIONS, TEXT_INDEX, THING_TABLES, TOMBSTONE_REASONS
 
 # `rest` is a JSON object of the fields that most records leave at their default: fewer columns are faster both ways.
 # Content comes last, so that the other columns can be read without the pages that a long text overflows into.
@@ -120,5 +120,6 @@ MIGRATIONS: tuple[str, ...] = (
     _BASES,
     _IMPORTED_DIGESTS,
     TOMBSTONE_REASONS,
+    OPERATIONS,
 )
 """Migration number n, counted from 1, brings a store from version n - 1 to version n."""

@@ -107,6 +107,11 @@ CREATE TABLE bases (
 ) WITHOUT ROWID;
 """
 
+OPERATIONS = """
+CREATE TABLE operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL);
+"""
+"""What commands changed, so that it can be undone. The revisions of an operation are in the ranges that it names."""
+
 IMPORTED_DIGESTS = """
 CREATE TABLE imported_digests (digest BLOB NOT NULL, record TEXT NOT NULL, batch INTEGER NOT NULL);
 CREATE INDEX imported_digests_record ON imported_digests (record);
@@ -125,7 +130,8 @@ REASON = "iif(json_valid(doc), doc ->> '$.reason', NULL)"
 TOMBSTONE_REASONS = f"CREATE INDEX tombstones_reason ON tombstones ({REASON});\n"
 """A memory that was merged into another says so in its reason."""
 TABLES = (
-    *("records", "turns", "vectors", "imports", "batches", "revisions", "events", "bases", "imported_digests", "state"),
+    *("records", "turns", "vectors", "imports", "batches", "revisions", "events", "operations"),
+    *("bases", "imported_digests", "state"),
     *THING_TABLES,
 )
 """All tables except the text index."""
@@ -134,6 +140,7 @@ SCHEMA = (
     _RECORDS
     + TEXT_INDEX
     + _HISTORY
+    + OPERATIONS
     + IMPORTED_DIGESTS
     + _STATE
     + "".join(_THINGS.format(table=table) for table in THING_TABLES)
