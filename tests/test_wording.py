@@ -83,6 +83,7 @@ FACTS: dict[str, tuple[Any, ...]] = {
     "UnknownEmbedder": ("glove", ["table"]),
     "UnknownStore": ("mysql",),
     "UnknownChoice": ("mode", "exact", ["hybrid", "fulltext"]),
+    "UnknownFilter": ("tre", ["tree", "tags"]),
     "NotWritable": ("chatgpt",),
     "TargetExists": ("notes.json",),
     "UnseenFile": ("notes.json", "contains 1 memory that this store has not seen"),

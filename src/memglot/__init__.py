@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from memglot.arguments import Edits as Edits
+    from memglot.arguments import Filters as Filters
     from memglot.editing.backup import restore as restore
     from memglot.editing.consolidate import Consolidation as Consolidation
     from memglot.editing.scopes import Scope as Scope
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 # Imported on first use: `memglot --help`, and callers of one function, load nothing else.
 _NAMES = {
+    "memglot.arguments": ("Edits", "Filters"),
     "memglot.editing.consolidate": ("Consolidation",),
     "memglot.editing.backup": ("restore",),
     "memglot.editing.scopes": ("Scope",),

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 import msgspec
 
 from memglot.display import shorten
-from memglot.errors import BadRecord, UnknownChoice, UsageError
+from memglot.errors import BadRecord, UnknownChoice, UnknownFilter, UsageError
 from memglot.model import (
     EARLIEST,
     LATEST,
+    Foreign,
     Temporal,
     check_temporal,
     check_text,
@@ -56,6 +57,56 @@ _TIMES = {
 }
 _RANGES = {"temporal_overlaps", "temporal_within"}
 _LISTS = {"tags", "without_tags", "kind", "scope", "status", "without_scopes"}
+
+
+Time: TypeAlias = str | date | int
+"""A time as text such as `7d`, `yesterday`, `2024-05` or an ISO time, as a `datetime`, or in microseconds."""
+Texts: TypeAlias = str | Iterable[str]
+"""One text, or several."""
+
+
+class Filters(TypedDict, total=False):
+    """The keyword arguments that select memories; a memory must match all that are given, and `None` is none."""
+
+    tree: str | None
+    tags: Texts | None
+    without_tags: Texts | None
+    kind: Texts | None
+    scope: Texts | None
+    status: Texts | None
+    meta: dict[str, Any] | None
+    source: str | dict[str, Any] | Iterable[str | dict[str, Any]] | None
+    since: Time | None
+    until: Time | None
+    updated_since: Time | None
+    updated_until: Time | None
+    temporal_contains: Time | None
+    temporal_overlaps: Sequence[Time] | None
+    temporal_within: Sequence[Time] | None
+    temporal_before: Time | None
+    temporal_after: Time | None
+    with_deleted: bool
+    with_conversations: bool
+
+
+class Edits(TypedDict, total=False):
+    """The keyword arguments that change a memory: its fields, each with its new value."""
+
+    content: str
+    title: str | None
+    kind: str
+    scope: str
+    tree: str
+    tags: Texts
+    triggers: Sequence[str]
+    meta: dict[str, Any]
+    temporal: Temporal | Time | Sequence[Time] | dict[str, Time] | None
+    status: str
+    strength: float | None
+    confidence: float | None
+    source: dict[str, Any]
+    foreign: Sequence[Foreign]
+    extra: dict[str, Any]
 
 
 def make_temporal(value: Any) -> Temporal | None:
@@ -116,6 +167,8 @@ def parse_moment(value: Any) -> int:
 
 def make_filter(**filters: Any) -> Filter:
     """Return a filter from the arguments of `list`; times may be text, and a list of one may be its item."""
+    for name in filters.keys() - Filter.__struct_fields__:
+        raise UnknownFilter(name, sorted(Filters.__annotations__))
     found = {name: value for name, value in filters.items() if value is not None}
     for name in _TIMES & found.keys():
         found[name] = parse_moment(found[name])
@@ -129,10 +182,7 @@ def make_filter(**filters: Any) -> Filter:
         found["meta"] = _object("meta", found["meta"])
     if "source" in found:
         found["source"] = tuple(source for one in _as_list(found["source"]) for source in _sources(one))
-    try:
-        return Filter(**found)
-    except TypeError as error:
-        raise UsageError(str(error)) from None
+    return Filter(**found)
 
 
 def narrow_filter(filter: Filter, operators: dict[str, list[str]]) -> Filter:

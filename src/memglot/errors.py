@@ -2,7 +2,7 @@
 
     MemglotError
     ├── UsageError            2  the call itself is wrong
-    │   ├── UnknownFormat, UnknownEmbedder, UnknownStore, UnknownChoice
+    │   ├── UnknownFormat, UnknownEmbedder, UnknownStore, UnknownChoice, UnknownFilter
     │   ├── NotWritable, TargetExists, UnseenFile, NeedsFolder
     │   └── HiddenScope
     ├── Unreadable            2  an input that cannot be read at all
@@ -86,6 +86,15 @@ class UnknownChoice(UsageError):
     def __init__(self, name: str, value: object, known: Sequence[str]) -> None:
         super().__init__(f"unknown {name} `{shorten(str(value))}`", "one of: " + ", ".join(known))
         self.name, self.value, self.known = name, value, known
+
+
+class UnknownFilter(UsageError, code="unknown_filter"):
+    """A keyword argument that is not a filter."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        hint = _did_you_mean(name, known) or "the filters are " + ", ".join(f"`{one}`" for one in known)
+        super().__init__(f"unknown filter `{shorten(name)}`", hint)
+        self.name, self.known = name, known
 
 
 class NotWritable(UsageError, code="not_writable"):

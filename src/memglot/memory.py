@@ -6,9 +6,11 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from memglot.arguments import (
+    Edits,
+    Filters,
     check_choice,
     check_whole_number,
     make_filter,
@@ -162,7 +164,7 @@ class Memory(Syncing):
         return memory.get(self.store, id)
 
     def list(
-        self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Any
+        self, *, limit: int | None = None, offset: int = 0, newest_first: bool = False, **filters: Unpack[Filters]
     ) -> Iterator[Record]:
         """Return memories, oldest first.
 
@@ -171,15 +173,15 @@ class Memory(Syncing):
         """
         return self.store.records.select(make_filter(**filters), newest_first=newest_first, limit=limit, offset=offset)
 
-    def count(self, **filters: Any) -> int:
+    def count(self, **filters: Unpack[Filters]) -> int:
         """Return the number of memories that match the filters of `list`."""
         return self.store.records.count(make_filter(**filters))
 
     def update(
-        self, id: str, *, add_tags: Sequence[str] = (), remove_tags: Sequence[str] = (), **changes: Any
+        self, id: str, *, add_tags: Sequence[str] = (), remove_tags: Sequence[str] = (), **changes: Unpack[Edits]
     ) -> Record:
         """Change fields of a memory, such as `content`, `tree`, `tags` or `meta`; each replaces the old value."""
-        wanted = tags.make_changes(changes, add_tags, remove_tags)
+        wanted = tags.make_changes({**changes}, add_tags, remove_tags)
         with self.store.writing():
             record = memory.get(self.store, id)
             record = memory.update(self.store, record.id, wanted.of(record))
@@ -191,12 +193,12 @@ class Memory(Syncing):
         self,
         *ids: str,
         where: str | None = None,
-        changes: dict[str, Any] | None = None,
+        changes: Edits | None = None,
         add_tags: Sequence[str] = (),
         remove_tags: Sequence[str] = (),
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> int:
         """Change fields of the memories with these ids, or of all that match the filters of `list`.
 
@@ -204,7 +206,7 @@ class Memory(Syncing):
         `{"tree": "archive"}`; `where` has filters as in a search, such as `tag:old -tag:kept before:2024`. Large
         numbers are changed in batches; after an interruption, the same call changes the rest.
         """
-        wanted = tags.make_changes(dict(changes or {}), add_tags, remove_tags)
+        wanted = tags.make_changes({**(changes or {})}, add_tags, remove_tags)
         if ids and (filters or where is not None):
             raise UsageError("ids cannot be combined with filters", "give ids, or filters")
         filter = make_filter(**filters)
@@ -248,7 +250,7 @@ class Memory(Syncing):
         context: int = 0,
         budget: int | None = None,
         touch: bool = False,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> Results:
         """Search memories, best match first. Modes: `hybrid`, `fulltext`, `semantic`.
 
@@ -282,7 +284,7 @@ class Memory(Syncing):
         """
         return self.meaning.embed(model, again=again, progress=progress)
 
-    def tags(self, **filters: Any) -> Sequence[tags.TagCount]:
+    def tags(self, **filters: Unpack[Filters]) -> Sequence[tags.TagCount]:
         """Return all tags with the number of their memories, the most common first; takes the filters of `list`."""
         return tags.count_tags(self.store, make_filter(**filters))
 
@@ -426,11 +428,12 @@ class Memory(Syncing):
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
         What was imported before is skipped, also records without an id, unless `allow_duplicates` is set. An invalid
-        record does not stop the import: the result lists it in `errors` and counts it in `failed`. When
-        everything is stored, vectors for semantic search are built, unless `embed` is false; the import is complete
-        also if that fails or is interrupted. With `isolate`, a batch that the store rejects does not stop the import
-        either. With `tree_from="folders"`, folders become paths in the tree. `prune` deletes memories whose notes are
-        gone from a vault; a function is asked if that may be a mistake. `max_record` is the maximum size of one memory.
+        record does not stop the import: the result lists it in `errors` and counts it in `failed`; a path that does not
+        exist is an error, before anything is imported. When everything is stored, vectors for semantic search are
+        built, unless `embed` is false; the import is complete also if that fails or is interrupted. With `isolate`, a
+        batch that the store rejects does not stop the import either. With `tree_from="folders"`, folders become paths
+        in the tree. `prune` deletes memories whose notes are gone from a vault; a function is asked if that may be a
+        mistake. `max_record` is the maximum size of one memory.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
@@ -462,10 +465,13 @@ class Memory(Syncing):
 
     def _import(self, inputs: Sequence[Input], options: ImportOptions, report: Report, *, embed: bool) -> ImportResult:
         """Run an import, or a dry run of one."""
-        _check_choices(options)
+        from memglot.formats.core.read import check_exists
         from memglot.importing.run import import_into
         from memglot.results import ImportResult
 
+        _check_choices(options)
+        for given in inputs:
+            check_exists(given)
         if options.dry_run:
             from memglot.store.overlay import overlay
 
@@ -516,7 +522,7 @@ class Memory(Syncing):
         created_at: bool = True,
         for_spreadsheets: bool = False,
         progress: ShowProgress | None = None,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> ExportResult:
         """Write memories to a file, a folder or a binary stream; without any, `result.content` contains them.
 

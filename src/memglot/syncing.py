@@ -109,8 +109,15 @@ class Syncing(Upkeep):
         content = memory.getvalue() if memory else None
         return ExportResult(report, used.name, target.path, content, is_written=is_written)
 
-    def diff_with_remote(self, path: str | Path, *, progress: ShowProgress | None = None, **options: Any) -> RemoteDiff:
-        """Return what `sync_import` of a file would change; takes its `passphrase` and `max_record`."""
+    def diff_with_remote(
+        self,
+        path: str | Path,
+        *,
+        passphrase: Passphrase = None,
+        max_record: int | str | None = None,
+        progress: ShowProgress | None = None,
+    ) -> RemoteDiff:
+        """Return what `sync_import` of a file would change; nothing is changed."""
         from memglot.exporting.sync import diff_with_remote
 
-        return diff_with_remote(self.store, path, Report(progress), **options)
+        return diff_with_remote(self.store, path, Report(progress), passphrase=passphrase, max_record=max_record)

@@ -65,7 +65,7 @@ def test_wrong_tags_are_errors(filled: Memory) -> None:
         with pytest.raises(UsageError):
             call()
     with pytest.raises(UnknownChoice):
-        filled.update_many(changes={"id": "x"})
+        filled.update_many(changes={"id": "x"})  # type: ignore[arg-type]
     assert "x" not in {one.tag for one in filled.tags()}
 
 

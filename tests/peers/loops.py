@@ -312,7 +312,8 @@ class LoopTests:
         else:
             field, values = "kind", loop.peer.kinds[1:]
             loop.peer.retype(SHARED_BY_BOTH, values[0])
-        loop.memory.update(id, **{field: values[1]})
+        edit: Any = {field: values[1]}
+        loop.memory.update(id, **edit)
         loop.receive(conflicts=1)
         (conflict,) = loop.memory.conflicts()
         assert (conflict.record, conflict.field) == (id, field)

@@ -47,7 +47,7 @@ def update(
     Each option replaces the old value of its field. `--tag ""` removes all tags. FILTER has the operators of a search:
     tag:x, -tag:x, tree:a.b, kind:x, scope:x, status:x, before:2024-05 and after:7d.
     """
-    changes = fields_of(options)
+    changes: Any = fields_of(options)
     if changes.get("tags") == [""]:
         changes["tags"] = []
     _check(ids, where, content)

@@ -54,6 +54,18 @@ def read_inputs(inputs: Iterable[Input], format: Format | None, report: Report, 
             report.fault(Unreadable(name, (error.strerror or str(error)).lower()), name)
 
 
+def check_exists(given: Input) -> None:
+    """Raise `Unreadable` if an input is a path that does not exist."""
+    if isinstance(given, bytes) or str(given) == "-":
+        return
+    try:
+        there = os.path.lexists(given)
+    except (ValueError, OSError):
+        there = True  # Reading it reports what is wrong.
+    if not there:
+        raise Unreadable(str(given), "no such file or folder", "nothing was imported; check the path")
+
+
 def _read_input(given: Input, format: Format | None, report: Report, options: ReadOptions) -> Iterator[Read]:
     if isinstance(given, bytes):
         return read_source(Source.text(given), format, report, options)
