@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.formats.agentos.other_tables import column_value, json_value
 from memglot.formats.core.carry import KEY
 from memglot.formats.core.trace import TOOL, identify
 from memglot.model import Blob, Endpoint, Entity, Foreign, Relation, derive_id, to_builtins
@@ -116,7 +117,7 @@ def node_row(entity: Entity, space: str, *, plain_only: bool = False, id: str | 
         "created_at": (entity.first_seen or 0) // 1000,
     }
     row |= {key: value for key, value in own.items() if key not in _NODE}
-    if not plain_only and (entity.type == OF_TRACE or native_entity(row, space) != entity):
+    if not plain_only and (entity.type == OF_TRACE or native_entity(_stored(row), space) != entity):
         row["properties"] = _with_slot(row["properties"], to_builtins(entity))
     return row
 
@@ -149,7 +150,7 @@ def edge_row(
         "created_at": relation.created_at // 1000,
     }
     row |= {key: value for key, value in own.items() if key not in _EDGE}
-    if not plain_only and native_relation(row, space, are_entities) != relation:
+    if not plain_only and native_relation(_stored(row), space, are_entities) != relation:
         row["metadata"] = _with_slot(row["metadata"], to_builtins(relation))
     return row
 
@@ -159,6 +160,11 @@ def placeholder_node(id: str, *, plain_only: bool = False) -> dict[str, Any]:
     properties = "{}" if plain_only else msgspec.json.encode({KEY: _PLACEHOLDER}).decode()
     row = {"id": id, "type": OF_TRACE, "label": id, "properties": properties, "embedding": None}
     return {**row, "confidence": 1.0, "source": "{}", "created_at": 0}
+
+
+def _stored(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as its table gives it back, which holds objects and lists as text."""
+    return {name: json_value(column_value(value)) for name, value in row.items()}
 
 
 def _own(thing: Entity | Relation) -> dict[str, Any]:

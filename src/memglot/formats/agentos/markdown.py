@@ -193,7 +193,7 @@ class _FolderWriter:
         if path is None:
             place = own.path if own is not None and is_note_path(own.path) else ""
             self._files.postponed.append(place, record, attached)
-        elif own is not None and is_unchanged(record):
+        elif own is not None and is_unchanged(record) and _can_be_read(own, record.content):
             slot = note_slot(record, {PLACE, TOOL}, BYTES_KEY)
             slot = pack_found(slot, record, attached, self._report, self._options.plain)
             self._files.put(path, own.data(record.content), slot)
@@ -222,6 +222,15 @@ class _FolderWriter:
 def is_unchanged(record: Record) -> bool:
     """Return True if a memory still equals its note as it was read."""
     return is_as_read(record, PLACE, BYTES_KEY, record.extra.get(TOOL))
+
+
+def _can_be_read(place: NotePlace, content: str) -> bool:
+    """Return True if the kept text around a content is still that of a note; another tool may have damaged it."""
+    head = place.head.removeprefix(BOM.decode())
+    try:
+        return split_note(head + content + place.tail, False, 0).start == len(head)
+    except (BrokenYaml, BadRecord):
+        return False
 
 
 def _layout(bundle: Bundle, report: Report, options: WriteOptions, space: str) -> tuple[str, Trace]:

@@ -51,9 +51,14 @@ def json_value(value: Any) -> Any:
     return {"number": str(value)} if isinstance(value, float) and not isfinite(value) else value
 
 
+def is_binary(value: Any) -> bool:
+    """Return True for the JSON value of bytes."""
+    return isinstance(value, dict) and value.keys() == {"base64"}
+
+
 def column_value(value: Any) -> Any:
     """Convert a `json_value` back to a column's value; unsupported values become JSON text."""
-    if isinstance(value, dict) and value.keys() == {"base64"}:
+    if is_binary(value):
         try:
             return b64decode(value["base64"])
         except (ValueError, TypeError):

@@ -13,7 +13,7 @@ from memglot.disk import DiskList
 from memglot.display import plural
 from memglot.errors import CannotWrite
 from memglot.formats.agentos.graph import EDGES, NODES, edge_row, node_row, placeholder_node
-from memglot.formats.agentos.other_tables import META
+from memglot.formats.agentos.other_tables import META, is_binary
 from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, MAIN, SPACE
 from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, RowReader, digest
 from memglot.formats.agentos.sqlite_schema import (
@@ -207,7 +207,9 @@ class _BrainWriter:
             if blob.table == META:
                 self._names.add(space)
         row_reader = RowReader(self._space or self._stem)
-        written, found = self._tables.insert_blob(blob, row_reader)
+        # A damaged text of a trace would be written as bytes, and the trace could be read after all.
+        is_damaged = blob.table == TRACES and any(map(is_binary, blob.row.values()))
+        written, found = (False, None) if is_damaged else self._tables.insert_blob(blob, row_reader)
         if not written:
             self._write_item(blob)
         elif found != blob:

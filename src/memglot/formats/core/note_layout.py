@@ -112,8 +112,9 @@ def note_slot(record: Record, known: Container[str], bytes_key: str) -> dict[str
         found["clocks"] = record.clocks
     extra = {key: value for key, value in record.extra.items() if key not in known and key != bytes_key}
     around = record.extra.get(bytes_key)
-    if isinstance(around, dict) and "vault" in around:
-        extra[bytes_key] = {"vault": around["vault"]}
+    if isinstance(around, dict):
+        # A note that was read by itself was in no vault, and the folder that it is written to is none for it either.
+        extra[bytes_key] = {"vault": around.get("vault", "")}
     if extra:
         found["extra"] = extra
     return found
