@@ -23,6 +23,7 @@ BAD = [
     ("id", "x'00ff'", "in `id`"),
     ("content", "''", "`content` is empty"),
     ("content", "x'ff'", "in `content`"),
+    ("content", "x''", "in `content`"),
     ("content", "CAST(x'61ff62' AS TEXT)", "in `content`"),
     ("kind", "'a' || char(0)", "`kind` contains NUL"),
     ("scope", "char(0)", "`scope` contains NUL"),

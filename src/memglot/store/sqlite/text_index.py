@@ -304,7 +304,7 @@ class TextIndex:
         sql = f"SELECT seq, memglot_words(substr(content, 1, 2000)) FROM records WHERE seq IN ({numbers})"
         for seq, words in self._connection.rows(sql, bindings):
             # A piece of the text as written: the index may split it into several words, but into at least one.
-            piece = next((piece for piece in words.split() if len(piece) <= 100 and self.tokens(piece)), None)
+            piece = next((piece for piece in (words or "").split() if len(piece) <= 100 and self.tokens(piece)), None)
             sql = "SELECT 1 FROM record_text WHERE record_text MATCH ? AND rowid = ?"
             if piece and self._connection.value(sql, ('"' + piece.replace('"', '""') + '"', seq)) is None:
                 return False
