@@ -11,9 +11,9 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.display import plural
-from memglot.errors import CannotWrite
+from memglot.errors import BadRecord, CannotWrite
 from memglot.formats.agentos.graph import EDGES, NODES, edge_row, node_row, placeholder_node
-from memglot.formats.agentos.other_tables import META, is_binary
+from memglot.formats.agentos.other_tables import META, column_value, is_binary
 from memglot.formats.agentos.sqlite_reader import END, INSTEAD, ITEM, MAIN, SPACE
 from memglot.formats.agentos.sqlite_rows import BRAIN, SCHEMA, RowReader, digest
 from memglot.formats.agentos.sqlite_schema import (
@@ -207,9 +207,7 @@ class _BrainWriter:
             if blob.table == META:
                 self._names.add(space)
         row_reader = RowReader(self._space or self._stem)
-        # A damaged text of a trace would be written as bytes, and the trace could be read after all.
-        is_damaged = blob.table == TRACES and any(map(is_binary, blob.row.values()))
-        written, found = (False, None) if is_damaged else self._tables.insert_blob(blob, row_reader)
+        written, found = (False, None) if _is_readable(blob) else self._tables.insert_blob(blob, row_reader)
         if not written:
             self._write_item(blob)
         elif found != blob:
@@ -319,3 +317,13 @@ class _BrainWriter:
         for name, schema in self._schemas.items():
             if name not in found:
                 self._write_item(schema)
+
+
+def _is_readable(blob: Blob) -> bool:
+    """Return True for a damaged row of a trace that could be read after all, since its damaged texts are bytes now."""
+    if blob.table != TRACES or not any(map(is_binary, blob.row.values())):
+        return False
+    try:
+        return bool(parse_row([column_value(blob.row.get(column)) for column in COLUMNS]).content)
+    except BadRecord:
+        return False
