@@ -14,9 +14,9 @@ ann scope sensitive people
 bob add "Staging is reset every Monday" --tag ops
 
 # Sensitive scopes leave the store only encrypted.
-ann sync export --out=shared/memories.json --passphrase-file=passphrase
+ann sync shared/memories.json --passphrase-file=passphrase
 test "$(grep -c 'salary' shared/memories.json)" = 0
-bob sync import --from=shared/memories.json --passphrase-file=passphrase
+bob sync shared/memories.json --passphrase-file=passphrase
 bob search salary review | tee found
 grep -q "March" found
 
@@ -24,11 +24,12 @@ grep -q "March" found
 id=$(ann search invoices --format ids --limit 1)
 ann update "$id" --content "Invoices are sent on the second of the month"
 bob update "$id" --content "Invoices are sent on the last day of the month"
-ann sync export --out=shared/memories.json --passphrase-file=passphrase --force
-bob sync import --from=shared/memories.json --passphrase-file=passphrase
-bob get "$id" | grep -q "last day"
-bob history "$id" | tee versions
-grep -q "first of the month" versions
+ann sync shared/memories.json --passphrase-file=passphrase
+bob sync shared/memories.json --passphrase-file=passphrase
+ann sync shared/memories.json --passphrase-file=passphrase
+ann get "$id" | grep -q "last day"
+ann history "$id" | tee versions
+grep -q "second of the month" versions
 
 # Each night: a verified backup, and only the newest of each of the last days and weeks is kept.
 ann backup backups --keep 7d,4w
