@@ -365,3 +365,12 @@ def test_it_is_only_read(tmp_path: Path, memory: Memory) -> None:
     assert detect(Source.text(other.read_bytes())).name == "agentos-sqlite"
     (fault,) = memory.import_from(other, format="mcp-memory-sqlite").errors
     assert "no table `memories` with a column `content_hash`" in fault.error
+
+
+def test_a_damaged_name_of_a_column_is_a_clear_error(memory: Memory, tmp_path: Path) -> None:
+    path = make_database(tmp_path / "sqlite_vec.db", next(iter(SCHEMAS)), ROWS, wal=False)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE another (columnname TEXT)")
+    path.write_bytes(path.read_bytes().replace(b"columnname", b"column\xd8ame"))
+    result = memory.import_from(path, format="mcp-memory-sqlite")
+    assert "the name of a table or column is not valid UTF-8" in str(next(result.errors))

@@ -48,6 +48,15 @@ def test_one_bad_value_does_not_affect_the_file(memory: Memory, tmp_path: Path, 
     assert verify(tmp_path / "out.json").ok
 
 
+@pytest.mark.parametrize("time", ["[1]", '"soon"', "true", "{}"])
+def test_a_carried_time_of_another_type_affects_only_its_row(memory: Memory, tmp_path: Path, time: str) -> None:
+    row = '{"content":"%s","content_hash":"%s","tags":[],"metadata":{"memglot":{"updated_at":%s}}}'
+    rows = f"{row % ('a', '1', time)},{row % ('b', '2', '1772300000123000')}"
+    result = memory.sync_import(raw(tmp_path / "in.json", f'{{"export_metadata":{{}},"memories":[{rows}]}}'))
+    assert (result.imported, result.failed) in {(1, 1), (2, 0)}
+    assert "b" in [record.content for record in memory.list()]
+
+
 def test_an_export_time_outside_of_the_calendar_is_ignored(memory: Memory, tmp_path: Path) -> None:
     text = '{"export_metadata":{"export_timestamp":1e308},"memories":[{"content":"g"}],"identity_snapshot":"me"}'
     assert memory.sync_import(raw(tmp_path / "in.json", text)).imported == 1

@@ -199,6 +199,8 @@ def _check_times(record: Record) -> None:
 
 
 def _check_time(time: int) -> None:
+    if type(time) is not int:
+        raise wrong_type("a time", "a number of microseconds", type(time).__name__)
     if not EARLIEST <= time <= LATEST:
         raise time_out_of_range(time)
 

@@ -43,6 +43,9 @@ def database(source: Source) -> Iterator[apsw.Connection]:
                 yield db
         except apsw.Error as error:
             _translate(error, source.name)
+        except UnicodeDecodeError as error:
+            # Readers expect damaged values, but a name that cannot be read leaves nothing to ask for.
+            raise _damaged_database(source.name, "the name of a table or column is not valid UTF-8") from error
 
 
 def schema_of(source: Source) -> bytes:
