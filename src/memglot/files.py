@@ -211,16 +211,17 @@ def temporary_folder(parent: Path, *, shared: bool = False) -> Iterator[Path]:
     What killed processes left in the parent folder is removed first.
     """
     remove_abandoned(parent)
-    handle = None
-    while handle is None:
+    handles: list[int] | None = None
+    while handles is None:
         folder = _temporary_path(parent)
         folder.mkdir(_SHARED_FOLDER if shared else _PRIVATE_FOLDER)
-        handle = _locked(folder)
+        handles = _locked(folder)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
+        for handle in handles:
+            os.close(handle)
 
 
 def is_temporary(name: str) -> bool:
@@ -250,11 +251,16 @@ def _remove_if_abandoned(path: Path) -> None:
         os.close(handle)
 
 
-def _locked(folder: Path) -> int | None:
-    """Lock a new folder and return its handle; None if somebody took it for abandoned meanwhile."""
+def _locked(folder: Path) -> list[int] | None:
+    """Lock a new folder and return its handle; None if somebody took it for abandoned meanwhile.
+
+    Windows cannot open folders, so there is no handle, and nobody takes a folder for abandoned there.
+    """
+    if sys.platform == "win32":
+        return []
     handle = os.open(folder, os.O_RDONLY)
     if _is_locked_at(handle, folder):
-        return handle
+        return [handle]
     os.close(handle)
     return None
 
