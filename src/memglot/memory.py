@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Unpack
@@ -521,6 +522,7 @@ class Memory(Syncing):
         stream: Any = None,
         created_at: bool = True,
         for_spreadsheets: bool = False,
+        one_note_per: str | None = None,
         progress: ShowProgress | None = None,
         **filters: Unpack[Filters],
     ) -> ExportResult:
@@ -529,6 +531,7 @@ class Memory(Syncing):
         The filters are those of `list`. `memglot verify` finds out whether an export was truncated or edited.
         `dialect="program"` writes what the original tool reads where that differs from its documentation, and
         `dialect="0.8"` what Memory Engine 0.8 reads. `for_spreadsheets` marks cells of a CSV that would run as code.
+        `one_note_per="conversation"` writes each conversation as one note of a vault.
         """
         from memglot.exporting.run import ExportOptions, export_to
         from memglot.formats.base import WriteOptions
@@ -540,20 +543,15 @@ class Memory(Syncing):
         memory = io.BytesIO() if path is None and stream is None else None
         target = Target(Path(path) if path is not None else None, stream or memory, force=force, plain=plain)
         filter = make_filter(**filters)
+        writing = WriteOptions(plain=plain, layout=layout, created_at=created_at, dialect=dialect, space=space)
+        writing = replace(writing, for_spreadsheets=for_spreadsheets, one_note_per=one_note_per)
         options = ExportOptions(
             format=format,
             filter=filter if include_conversations else without_conversations(filter),
             limit=limit,
             include_embeddings=include_embeddings,
             partial=True,
-            writing=WriteOptions(
-                plain=plain,
-                layout=layout,
-                created_at=created_at,
-                dialect=dialect,
-                space=space,
-                for_spreadsheets=for_spreadsheets,
-            ),
+            writing=writing,
         )
         used, exchange = export_to(self.store, target, options, report)
         result = ExportResult(report, used.name, target.path, memory.getvalue() if memory else None, exchange)

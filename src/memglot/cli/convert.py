@@ -38,6 +38,7 @@ from memglot.exporting.convert import convert as convert_
 @click.option(
     "--for-spreadsheets", is_flag=True, help="Mark cells of a CSV with `'` that spreadsheets would run as formulas."
 )
+@click.option("--one-note-per", type=click.Choice(["conversation"]), help="Write each conversation as one note.")
 @click.option("--force", is_flag=True, help="Overwrite OUT.")
 @click.option("--plaintext", is_flag=True, help="Write encrypted and sensitive memories without encryption.")
 @passphrase_option

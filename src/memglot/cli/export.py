@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     examples="""
     memglot export memories.json
     memglot export vault --format obsidian --tree work
+    memglot export chats --format obsidian --one-note-per conversation
     memglot export notes --format markdown --layout tree
     memglot export memories.ndjson.gz --since 2024
     """,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--for-spreadsheets", is_flag=True, help="Mark cells of a CSV with `'` that spreadsheets would run as formulas."
 )
+@click.option("--one-note-per", type=click.Choice(["conversation"]), help="Write each conversation as one note.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file or folder.")
 def export(session: Session, path: str | None, no_conversations: bool, **options: Any) -> int:
     """Export memories to a file, folder or standard output.

@@ -34,6 +34,7 @@ def convert(
     passphrase: Passphrase = None,
     plaintext: bool = False,
     for_spreadsheets: bool = False,
+    one_note_per: str | None = None,
     max_record: int | str | None = None,
     stream: BinaryIO | None = None,
     progress: ShowProgress | None = None,
@@ -49,6 +50,7 @@ def convert(
         passphrase=passphrase,
         plaintext=plaintext,
         for_spreadsheets=for_spreadsheets,
+        one_note_per=one_note_per,
     )
     format = format_to_write(to, target.path, options)
     # A file that another tool can read is an export, whatever it was made from.

@@ -72,6 +72,8 @@ class WriteOptions(_Encrypted):
     """Whether cells that a spreadsheet would run as a formula are marked."""
     closed: bool = False
     """Whether sensitive scopes that are left out are not mentioned."""
+    one_note_per: str | None = None
+    """`conversation` to write each conversation as one note."""
 
 
 Reader: TypeAlias = Callable[[Source, SourceReport, ReadOptions], Iterator[Item]]
@@ -172,6 +174,8 @@ class WriteSupport:
     """Whether it can hold an audit chain."""
     encrypts: bool = False
     """Whether it can encrypt sensitive scopes."""
+    groups_notes: bool = False
+    """Whether it can write a conversation as one note."""
     marks_formulas: bool = False
     """Whether it can mark cells that a spreadsheet would run as a formula."""
 

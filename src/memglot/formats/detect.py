@@ -151,6 +151,8 @@ def format_to_write(name: str | None, path: Path | None, options: WriteOptions =
         )
     if options.for_spreadsheets and not format.writing.marks_formulas:
         raise UsageError(f"`{format.name}` has no cells to mark for spreadsheets", "use `--format csv`")
+    if options.one_note_per is not None and not format.writing.groups_notes:
+        raise UsageError(f"`{format.name}` cannot write a conversation as one note", "use `--format obsidian`")
     return format
 
 

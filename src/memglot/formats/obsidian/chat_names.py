@@ -83,7 +83,7 @@ class ChatPaths:
     def keep(self, record: Record, legacy: str | None) -> None:
         """Reserve the path that a note had in an earlier export, before any new path is made up."""
         path = self._before.get(record.id, legacy)
-        if path is None or self._files.keep(path) is None:
+        if path is None or path != legacy and path.count("/") != _DEPTH or self._files.keep(path) is None:
             return
         self._known[record.id] = path
         folder = path.rpartition("/")[0]

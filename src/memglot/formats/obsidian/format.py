@@ -93,6 +93,6 @@ FORMAT = Format(
     recognise=recognise,
     dialects=("program",),
     folder=FolderSupport(read_files=read_vault, recognise=recognise_folder, digest_file=digest_file),
-    writing=WriteSupport(makes_folder=True, needs_ids=True),
+    writing=WriteSupport(makes_folder=True, needs_ids=True, groups_notes=True),
     merging=MergeSupport(by_hand=True, defaults=TOOL_DEFAULTS, bookkeeping=note_bookkeeping(TOOL)),
 )

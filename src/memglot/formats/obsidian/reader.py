@@ -22,6 +22,7 @@ from memglot.formats.core.note_times import created_by_front
 from memglot.formats.core.source import Source
 from memglot.formats.core.trace import mark_program_note
 from memglot.formats.obsidian.chat_names import conversation_of, exact_tags, is_chat_path
+from memglot.formats.obsidian.conversation_note import NoteFile, read_conversation, slot_of
 from memglot.formats.obsidian.links import LinkIndex
 from memglot.formats.obsidian.markup import WikiLink, links_in, property_links, tags_in, without_code
 from memglot.formats.obsidian.note import (
@@ -115,6 +116,15 @@ class NoteReader:
         self._nul = nul_positions(self._mark + text)
         text = text.replace("\0", REPLACEMENT)
         frame = self._frame(text, report)
+        if slot_of(frame) is not None:
+            yield from self._conversation(text, frame, ids, report)
+        else:
+            yield from self._note(text, frame, link_index, ids, report)
+
+    def _note(
+        self, text: str, frame: NoteFrame, link_index: LinkIndex, ids: DiskMap, report: SourceReport
+    ) -> Iterator[Item]:
+        """Yield the memory of a note that is one memory."""
         self._linked_front = "[[" in text[: frame.start]
         body, marks = self._body(text, frame)
         name = self.path.rpartition("/")[2]
@@ -151,6 +161,18 @@ class NoteReader:
         link_index.add_note(record.id, self.path, agentos_ids(record, frame.front), record.title, aliases_of(record))
         yield record
         yield from attached
+
+    def _conversation(self, text: str, frame: NoteFrame, ids: DiskMap, report: SourceReport) -> Iterator[Item]:
+        """Yield the memories of a conversation that is one note."""
+        place = NoteFile(self.path, self.vault, sha256(self._stored).hexdigest()[:16])
+        found = read_conversation(text, frame, place, report, is_written=self._is_written, is_edited=self._is_edited)
+        for record, attached in found:
+            if record.id in ids:
+                report.note(f"{self.path} has a memory of {ids[record.id]}, which was read there")
+                continue
+            ids[record.id] = self.path
+            yield record
+            yield from attached
 
     def _record(self, frame: NoteFrame, content: str) -> Record:
         """Return the memory by the front matter and the path."""

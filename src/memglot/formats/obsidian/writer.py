@@ -9,14 +9,17 @@ from typing import Any
 
 import msgspec
 
-from memglot.disk import DiskList, DiskMap
+from memglot.disk import DiskGroups, DiskList, DiskMap
 from memglot.formats.base import WriteOptions
 from memglot.formats.core.carry import Bundle, pack_found
-from memglot.formats.core.note_files import BundleList, NoteFiles, is_note_path
+from memglot.formats.core.file_names import safe_name
+from memglot.formats.core.note_files import BundleList, NoteFiles, digest_file, is_note_path
 from memglot.formats.core.note_folder import NoteFolder
 from memglot.formats.core.note_layout import NotePlace, is_as_read, note_slot, places_of
+from memglot.formats.core.sidecar import decode_item, encode_item
 from memglot.formats.core.trace import NOTE_TIMES, is_from_agentos, written_id
-from memglot.formats.obsidian.chat_names import ChatPaths, conversation_of
+from memglot.formats.obsidian.chat_names import ChatPaths, chat_name, conversation_of
+from memglot.formats.obsidian.conversation_note import layout_of, render_conversation
 from memglot.formats.obsidian.links import is_in_text
 from memglot.formats.obsidian.note import BYTES_KEY, TOOL, default_path, split_body
 from memglot.formats.obsidian.patch import patch, retag
@@ -82,13 +85,17 @@ class VaultWriter:
         for value in self._bytes:
             self._files.raw(NotePlace(path=value["path"], vault=value["vault"]), b64decode(value["data"]))
         self._files.put_places()
+        if self._options.one_note_per is not None:
+            self._write_conversations()
         for _, record, _ in self._files.postponed:
-            if self._is_chat(record):
+            if self._is_chat(record) and self._options.one_note_per is None:
                 legacy = default_path(record, written_id(record))
                 self._chats.keep(record, legacy if self._notes.was_written(legacy) else None)
         self._chats.keep_rest()
         for path, record, attached in self._files.postponed:
             is_chat = self._is_chat(record)
+            if is_chat and self._options.one_note_per is not None:
+                continue
             path = self._chats.path_of(record) if is_chat else self._files.make(path)
             # The name of a chat's note is not unique.
             self._name(
@@ -102,6 +109,41 @@ class VaultWriter:
         self._files.close()
         self._names.close()
         self._imported.close()
+
+    def _write_conversations(self) -> None:
+        """Write each conversation as one note, in the order of their first memories."""
+        conversations = DiskGroups()
+        order: dict[str, None] = {}
+        for _, record, attached in self._files.postponed:
+            if self._is_chat(record):
+                key = str(conversation_of(record))
+                order[key] = None
+                conversations.add(key, [encode_item(item).decode() for item in (record, *attached)])
+        for key in order:
+            bundles: list[tuple[Record, list[Thing]]] = []
+            for lines in conversations.get(key):
+                memory, *others = (decode_item(line.encode()) for line in lines)
+                assert isinstance(memory, Record)
+                bundles.append((memory, [item for item in others if not isinstance(item, Record)]))
+            self._write_conversation(bundles)
+        conversations.close()
+
+    def _write_conversation(self, bundles: list[tuple[Record, list[Thing]]]) -> None:
+        layout = next((found for record, _ in bundles if (found := layout_of(record)) is not None), None)
+        known = [layout.path] if layout is not None and is_note_path(layout.path) else []
+        before = self._notes.names_before
+        known += [path for record, _ in bundles if (path := before.get(record.id)) is not None and path.count("/") == 1]
+        first = bundles[0][0]
+        path = next((kept for path in dict.fromkeys(known) if (kept := self._files.keep(path)) is not None), None)
+        if path is None:
+            path = self._files.make(f"{safe_name(first.kind)}/{chat_name(first)}.md")
+        head = layout.head if layout is not None else ""
+        text = render_conversation(bundles, head, self._report, plain=self._options.plain)
+        seen = layout.seen if layout is not None else ""
+        self._files.put(path, text.encode(), is_known=lambda place: _starts_with(digest_file(place), seen))
+        self._notes.count += len(bundles) - 1
+        for record, _ in bundles:
+            self._notes.add_name(record.id, path)
 
     def _is_chat(self, record: Record) -> bool:
         """Return True for a memory of a chat without a note of its own. AgentOS's program wants ids as names."""
@@ -145,6 +187,10 @@ class VaultWriter:
         self._files.put(path, text.encode(), is_known=is_known)
         if self._options.dialect is None and record.created_at and is_from_agentos(record):
             self._report.note(NOTE_TIMES)
+
+
+def _starts_with(digest: str | None, start: str) -> bool:
+    return digest is not None and bool(start) and digest.startswith(start)
 
 
 def _related_before(record: Record) -> str:
