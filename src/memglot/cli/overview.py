@@ -18,6 +18,7 @@ _NEXT_STEPS = """
 Nothing is stored yet. Next:
   memglot import PATH    reads an export, a vault or a folder of notes
   memglot add "A text"   adds one memory
+  memglot demo           makes a store with a year of sample memories to play with
   memglot formats        lists what can be read
 """
 

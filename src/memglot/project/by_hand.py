@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from memglot.project.map import update_map
 from memglot.project.node_ids import find_node
 from memglot.project.project import Project
 from memglot.project.save.errors import invalid_save
@@ -98,10 +99,16 @@ def remove(project: Project, ids: Iterable[str], *, reason: str | None = None, *
     return _write(project, request, **options)
 
 
-def find_all(project: Project, ids: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the id, title and number of relations of each of these nodes. Raise `ProjectError`."""
+def find_doomed(project: Project, ids: Iterable[str], *, dry_run: bool = False) -> list[dict[str, Any]]:
+    """Return the id, title and number of relations of each node that is to be deleted. Raise `ProjectError`."""
     with snapshot_of(project) as snapshot:
-        found = {node.id: node for node in (find_node(snapshot, id) for id in ids)}
+        try:
+            found = {node.id: node for node in (find_node(snapshot, id) for id in ids)}
+        except ProjectError:
+            if not dry_run:
+                # The same command may have been killed after it deleted the node, and before it updated the map.
+                update_map(snapshot)
+            raise
         return [
             {"id": node.id, "title": node.title, "relations": len(snapshot.links(node.id))} for node in found.values()
         ]

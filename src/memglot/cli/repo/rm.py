@@ -28,10 +28,10 @@ def rm(session: Session, ids: tuple[str, ...], yes: bool, **options: Any) -> int
 
     To keep what was true once, use `repo supersede`, or `repo edit --status stale`. Git has what was committed.
     """
-    from memglot.project.by_hand import find_all, remove
+    from memglot.project.by_hand import find_doomed, remove
     from memglot.project.envelope import run
 
-    found = run(Path(), partial(find_all, ids=ids), register=False)
+    found = run(Path(), partial(find_doomed, ids=ids, dry_run=options["dry_run"]), register=False)
     if not found["ok"]:
         return print_change(session, found)
     if not options["dry_run"]:
