@@ -9,7 +9,7 @@ FUZZ := $(VENV)/fuzz
 PAGES := docs/*.md docs/*/*.md
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs docs-site clean
+.PHONY: test test-tables test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs docs-site clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -48,6 +48,10 @@ $(FUZZ): $(STAMP)
 torture: TIME = 1200
 torture: $(STAMP)  ## repeat the tests with many more faults, other ones each time, for TIME seconds
 	$(BIN)/python tests/faults/torture.py $(TIME)
+
+test-tables: $(STAMP)  ## test `to_pandas` and `to_arrow` with the real packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group tables
+	$(BIN)/pytest tests/test_notebooks.py tests/test_documented_examples.py
 
 test-clients: $(CLIENTS)/installed  ## call every MCP tool with npm's MCP Inspector; needs Node.js with npm
 	$(BIN)/pytest -n 2 tests/inspector/drive.py

@@ -41,8 +41,11 @@ ALLOWED: dict[str, set[str]] = {
     "editing": CORE | {"formats", "formats.sqlite", "store", "merging", "exporting", "results", "arguments"},
     "exporting": CORE | {"formats", "formats.sqlite", "store", "merging", "importing", "arguments"},
     "importing": CORE | {"formats", "store", "merging", "editing"},
-    "search": CORE | {"embed", "store", "results", "arguments"},
-    "upkeep": CORE | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results"},
+    "search": CORE | {"embed", "store", "results", "arguments", "tables"},
+    "tables": CORE,
+    "upkeep": CORE
+    | {"arguments", "tables"}
+    | {"formats", "store", "merging", "editing", "exporting", "importing", "search", "results"},
     "syncing": CORE | {"upkeep"} | {"formats", "store", "exporting", "importing", "search", "results", "arguments"},
     "memory": CORE
     | {"upkeep", "syncing"}

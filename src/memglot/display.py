@@ -1,7 +1,8 @@
 """Make text fit for messages: one line, a maximum length, quotes, counts with their nouns."""
 
+import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 _LINE_BREAKERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 # Control characters except tab and line ends, and characters that reorder text or take no space. The joiners U+200C
@@ -90,3 +91,34 @@ def in_bytes(size: int) -> str:
 def first_few(names: Sequence[str], limit: int = 5) -> str:
     """Return the first names, separated by commas, with an ellipsis where there are more."""
     return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+
+
+def html_table(header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Return a table for a notebook; all texts are escaped."""
+    parts = ["<table>"]
+    if caption:
+        parts.append(f"<caption>{_html(caption)}</caption>")
+    if header:
+        parts.append("<thead><tr>" + "".join(f"<th>{_html(name)}</th>" for name in header) + "</tr></thead>")
+    cells = ("".join(f'<td style="text-align: left">{_html(cell)}</td>' for cell in row) for row in rows)
+    parts += ["<tbody>", *(f"<tr>{row}</tr>" for row in cells), "</tbody></table>"]
+    return "".join(parts)
+
+
+def _html(value: object) -> str:
+    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return html.escape(visible(text))
+
+
+def short_repr(name: str, values: Mapping[str, object], length: int = 60) -> str:
+    """Return what `repr` shows of an object: the values that are not empty, long texts shortened."""
+    found = {key: value for key, value in values.items() if not is_empty(value)}
+    parts = [
+        f"{key}={excerpt(one, length)!r}" if isinstance(one, str) else f"{key}={one!r}" for key, one in found.items()
+    ]
+    return f"{name}({', '.join(parts)})"
+
+
+def is_empty(value: object) -> bool:
+    """Return True for no value, and for an empty text, list or object."""
+    return value is None or value in ("", [], {})

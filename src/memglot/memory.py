@@ -20,6 +20,7 @@ from memglot.arguments import (
     parse_size,
     without_conversations,
 )
+from memglot.display import html_table, plural
 from memglot.editing import entities, identity, links, memory, scopes, supersede, tags, tree
 from memglot.errors import ClosedStore, MemglotError, NoStore, StoreError, UsageError
 from memglot.model import DEFAULT_SCOPE, Document, Entity, Record, Relation, Supersession
@@ -89,6 +90,25 @@ class Memory(Syncing):
         self._is_closed = True
         if self._store is not None:
             self._store.close()
+
+    def __repr__(self) -> str:
+        return f"Memory({self._store.url if self._store else None!r}, {self._describe()})"
+
+    def _repr_html_(self) -> str:
+        return html_table((), [("store", self._store.url if self._store else None), ("memories", self._describe())])
+
+    def _describe(self) -> str:
+        """Return what can be said of the store without waiting for another thread, and without an error."""
+        if self._store is None or self._is_closed:
+            return "closed" if self._store else "dry run"
+        if not self._lock.acquire(blocking=False):
+            return "in use"
+        try:
+            return plural(self._store.records.count(), "memory")
+        except MemglotError as error:
+            return error.code
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> Memory:
         return self

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
+from memglot.disk import DiskList
+from memglot.display import html_table, short_repr
 from memglot.errors import StoreError
-from memglot.model import Record, format_time, to_builtins
+from memglot.model import Record, format_time
 from memglot.report import Fault, Report
 from memglot.store.contract import Import, Store
+
+_MAX_SHOWN = 20
 
 
 class Exchange(Protocol):
@@ -82,6 +87,22 @@ class ImportResult:
             return 0
         return 1 if self.dry_run or self.imported or self.merged or self.skipped else 2
 
+    def __repr__(self) -> str:
+        return short_repr("ImportResult", self._summary(), 200)
+
+    def _repr_html_(self) -> str:
+        errors = [("error", str(fault)) for fault in islice(self.errors, _MAX_SHOWN)]
+        return html_table((), [*self._summary().items(), *errors])
+
+    def _summary(self) -> dict[str, object]:
+        counts = {name: getattr(self, name) for name in ("imported", "merged", "skipped", "failed", "conflicts")}
+        rest = {"dry_run": self.dry_run or None, "import_id": self.import_id, "format": self.format}
+        return {**counts, **rest, "notes": self.notes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values, with all of its lists in memory."""
+        return loaded(self.value())
+
     def value(self) -> dict[str, Any]:
         """Return the result as a JSON object; its lists are streamed."""
         value: dict[str, Any] = {
@@ -139,6 +160,22 @@ class ExportResult:
         reason = f"the export was written, but the store could not record it: {error}"
         self._report.note(f"{reason}; edits that the tool makes in it may not be imported")
 
+    def __repr__(self) -> str:
+        return short_repr("ExportResult", self._summary(), 200)
+
+    def _repr_html_(self) -> str:
+        return html_table((), self._summary().items())
+
+    def _summary(self) -> dict[str, object]:
+        path = None if self.path is None else str(self.path)
+        summary: dict[str, object] = {"count": self.count, "format": self.format, "path": path}
+        summary |= {} if self.is_written else {"is_written": False}
+        return {**summary, "is_partial": self.is_partial or None, "losses": self.losses, "notes": self.notes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        return loaded(self.value())
+
     def value(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
         value: dict[str, Any] = {
@@ -152,6 +189,11 @@ class ExportResult:
         return {**value, "losses": self.losses, "notes": self.notes}
 
 
+def loaded(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object with the lists that are on disk in memory."""
+    return {name: list(one) if isinstance(one, DiskList) else one for name, one in value.items()}
+
+
 def loss_notes(report: Report) -> list[str]:
     """Return a note for each field that could not be imported."""
     return [f"dropped {field} of {count:,}" for field, count in sorted(report.dropped_counts.items())]
@@ -159,28 +201,7 @@ def loss_notes(report: Report) -> list[str]:
 
 def record_value(record: Record) -> dict[str, Any]:
     """Return a memory as a JSON object; `id content tree tags kind scope temporal created_at` are always present."""
-    value: dict[str, Any] = {
-        "id": record.id,
-        "content": record.content,
-        "tree": record.tree,
-        "tags": record.tags,
-        "kind": record.kind,
-        "scope": record.scope,
-        "status": record.status,
-        "meta": record.meta,
-        "temporal": None,
-        "created_at": format_time(record.created_at),
-        "updated_at": format_time(record.updated_at),
-    }
-    if record.temporal is not None:
-        value["temporal"] = {"start": format_time(record.temporal.start)}
-        if record.temporal.end is not None:
-            value["temporal"]["end"] = format_time(record.temporal.end)
-    for field, content in to_builtins(record).items():
-        value.setdefault(field, content)
-    if record.last_accessed is not None:
-        value["last_accessed"] = format_time(record.last_accessed)
-    return value
+    return record.to_dict()
 
 
 def import_value(entry: Import) -> dict[str, Any]:

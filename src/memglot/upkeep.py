@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from memglot.arguments import Filters, make_filter
 from memglot.editing import deleted, history, operations
 from memglot.errors import NotFound
 from memglot.importing import undo as import_undo
@@ -14,9 +15,13 @@ from memglot.model import Conflict, Event, Record
 from memglot.search.semantic import SemanticIndex
 from memglot.store.contract import Compaction, Import, Operation, Store
 from memglot.store.view import refused
+from memglot.tables import to_arrow, to_pandas
 from memglot.threads import one_at_a_time
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
     from memglot.editing.backup import Backup
     from memglot.editing.consolidate import Consolidation
     from memglot.editing.undo import Undone
@@ -44,6 +49,14 @@ class Upkeep:
         if self.store.hidden is not None:
             raise refused(operation)
         return self.store
+
+    def to_pandas(self, **filters: Unpack[Filters]) -> pandas.DataFrame:
+        """Return the memories that match the filters of `list` as a DataFrame of pandas."""
+        return to_pandas(self.store.records.select(make_filter(**filters)))
+
+    def to_arrow(self, **filters: Unpack[Filters]) -> pyarrow.Table:
+        """Return the memories that match the filters of `list` as a table of pyarrow."""
+        return to_arrow(self.store.records.select(make_filter(**filters)))
 
     def undelete_many(
         self,

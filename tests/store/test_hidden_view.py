@@ -226,6 +226,8 @@ CASES: dict[str, list[Case]] = {
         lambda view, out: view.sync_export(out / "out.json", plaintext=True, include_audit_chain=True),
     ],
     "sync_import": [lambda view, out: view.sync_import(out.parent / "in" / "memories.json")],
+    "to_arrow": [lambda view, _: view.to_arrow()],
+    "to_pandas": [lambda view, _: view.to_pandas()],
     "tree": [lambda view, _: view.tree()],
     "tags": [lambda view, _: view.tags()],
     "rename_tag": [lambda view, _: (view.update(OPEN, add_tags=["mine"]), view.rename_tag("mine", "z"))],

@@ -15,7 +15,7 @@ from memglot.editing.operations import Recorder, recorded
 from memglot.errors import UsageError
 from memglot.merging.memory_state import known_of_deleted
 from memglot.merging.records import MERGED_INTO
-from memglot.model import DELETED, Record, Tombstone, is_link_tombstone
+from memglot.model import DELETED, Moment, Record, Tombstone, is_link_tombstone
 from memglot.store.contract import Store
 from memglot.store.query import Filter
 from memglot.text.tree_pattern import is_pattern, matches_tree
@@ -31,6 +31,8 @@ class DeletedMemory(msgspec.Struct, kw_only=True):
     deleted_at: int
     reason: str = ""
     record: Record | None = None
+
+    deleted = Moment("deleted_at")
 
 
 def deleted(

@@ -8,7 +8,7 @@ import msgspec
 from memglot.editing.short_ids import fits, matching_ids
 from memglot.errors import Ambiguous, NotFound
 from memglot.merging.memory_state import AFTER_DELETION, parse_revision
-from memglot.model import Conflict, Event, Record
+from memglot.model import Conflict, Event, OptionalMoment, Record
 from memglot.store.contract import Import, Revision, Store
 
 
@@ -21,6 +21,8 @@ class Version(msgspec.Struct, kw_only=True):
     record: Record | None
     conflicts: list[Conflict] = []
     """Its conflicts; those of a resolved version show which values were not chosen."""
+
+    until_time = OptionalMoment("until")
 
 
 def history(store: Store, id: str) -> tuple[list[Version], str | None]:

@@ -45,7 +45,7 @@ class NothingNew(Exception):
     """Raised if the file already contains what would be written."""
 
 
-class SideChanges(msgspec.Struct):
+class SideChanges(msgspec.Struct, repr_omit_defaults=True):
     """What one side of a sync got: numbers of memories, and of other items such as relations and deletions."""
 
     new: int = 0

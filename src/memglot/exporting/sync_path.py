@@ -17,7 +17,7 @@ import msgspec
 
 from memglot.arguments import parse_size
 from memglot.disk import DiskList
-from memglot.display import plural
+from memglot.display import html_table, plural, short_repr
 from memglot.errors import CannotWrite, UsageError
 from memglot.exporting.run import refuse_own
 from memglot.exporting.sync import check_passphrase, keeps_changing, require_passphrase, write_sync_file
@@ -89,6 +89,21 @@ class SyncResult:
     def exit_code(self) -> int:
         """0 for success; 1 for errors, but something was read; 2 for errors only."""
         return 0 if not len(self._report.errors) else 1 if self._read else 2
+
+    def __repr__(self) -> str:
+        return short_repr("SyncResult", self._summary(), 200)
+
+    def _repr_html_(self) -> str:
+        return html_table((), self._summary().items())
+
+    def _summary(self) -> dict[str, object]:
+        summary: dict[str, object] = {"path": str(self.path), "received": self.received, "sent": self.sent}
+        summary |= {"count": self.count, "is_written": self.is_written, "failed": self.failed or None}
+        return {**summary, "conflicts": self.conflicts or None, "dry_run": self.dry_run or None, "notes": self.notes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON values, with all of its lists in memory."""
+        return {name: list(one) if isinstance(one, DiskList) else one for name, one in self.value().items()}
 
     def value(self) -> dict[str, Any]:
         """Return the result as a JSON object."""

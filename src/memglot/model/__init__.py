@@ -65,7 +65,17 @@ from memglot.model.stored import (
     Tombstone,
     identity_document,
 )
-from memglot.model.times import EARLIEST, LATEST, finer_than_microseconds, format_time, now, parse_time
+from memglot.model.times import (
+    EARLIEST,
+    LATEST,
+    Moment,
+    OptionalMoment,
+    finer_than_microseconds,
+    format_time,
+    now,
+    parse_time,
+    to_datetime,
+)
 
 Item: TypeAlias = Record | Thing
 """Everything that a reader may yield and a writer may accept."""

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from memglot.model.record import DEFAULT_SCOPE, DEFAULT_STATUS, Foreign
+from memglot.model.times import Moment, OptionalMoment
 
 ENTITY_TYPES = ("person", "organization", "place", "library", "tool", "project", "concept")
 """Types of entities that other tools know; any other type is allowed."""
@@ -52,6 +53,8 @@ class Relation(msgspec.Struct, kw_only=True, omit_defaults=True):
     foreign: list[Foreign] = []
     extra: dict[str, Any] = {}
 
+    created, updated, superseded = Moment("created_at"), Moment("updated_at"), OptionalMoment("superseded_at")
+
 
 class Entity(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A person, library, place or other thing that memories mention."""
@@ -69,6 +72,8 @@ class Entity(msgspec.Struct, kw_only=True, omit_defaults=True):
     foreign: list[Foreign] = []
     extra: dict[str, Any] = {}
 
+    first_seen_time, last_seen_time = OptionalMoment("first_seen"), OptionalMoment("last_seen")
+
 
 class Supersession(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The decision that one memory replaces another."""
@@ -81,3 +86,5 @@ class Supersession(msgspec.Struct, kw_only=True, omit_defaults=True):
     decided_by: str = ""
     reason: str = ""
     extra: dict[str, Any] = {}
+
+    decided = OptionalMoment("decided_at")

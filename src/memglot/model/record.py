@@ -4,6 +4,9 @@ from typing import Any, cast
 
 import msgspec
 
+from memglot.display import excerpt, html_table, is_empty, short_repr
+from memglot.model.times import Moment, OptionalMoment, format_time
+
 DEFAULT_KIND = "semantic"
 DEFAULT_SCOPE = "user"
 DEFAULT_STATUS = "active"
@@ -17,6 +20,8 @@ class Temporal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     start: int
     end: int | None = None
+
+    start_time, end_time = Moment("start"), OptionalMoment("end")
 
 
 class Foreign(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,6 +80,51 @@ class Record(msgspec.Struct, kw_only=True, omit_defaults=True, dict=True):
     without a time of its own uses it. Not a field."""
     modified_at = 0
     """When the source of the record was modified, in microseconds; 0 if unknown. Not a field."""
+
+    created, updated, last_accessed_time = Moment("created_at"), Moment("updated_at"), OptionalMoment("last_accessed")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the memory as JSON values with times as text; the most important fields are always there."""
+        value: dict[str, Any] = {
+            "id": self.id,
+            "content": self.content,
+            "tree": self.tree,
+            "tags": self.tags,
+            "kind": self.kind,
+            "scope": self.scope,
+            "status": self.status,
+            "meta": self.meta,
+            "temporal": None,
+            "created_at": format_time(self.created_at),
+            "updated_at": format_time(self.updated_at),
+        }
+        if self.temporal is not None:
+            value["temporal"] = {"start": format_time(self.temporal.start)}
+            if self.temporal.end is not None:
+                value["temporal"]["end"] = format_time(self.temporal.end)
+        for field, content in msgspec.to_builtins(self).items():
+            value.setdefault(field, content)
+        if self.last_accessed is not None:
+            value["last_accessed"] = format_time(self.last_accessed)
+        return value
+
+    def __repr__(self) -> str:
+        shown = {
+            "id": self.id,
+            "content": self.content,
+            "title": self.title,
+            "kind": "" if self.kind == DEFAULT_KIND else self.kind,
+            "scope": "" if self.scope == DEFAULT_SCOPE else self.scope,
+            "tree": self.tree,
+            "tags": self.tags,
+            "status": "" if self.status == DEFAULT_STATUS else self.status,
+            "created": format_time(self.created_at) if self.created_at else "",
+        }
+        return short_repr("Record", shown)
+
+    def _repr_html_(self) -> str:
+        found = {field: value for field, value in self.to_dict().items() if not is_empty(value)}
+        return html_table((), [(field, excerpt(str(value), 2_000)) for field, value in found.items()])
 
 
 FIELDS: tuple[str, ...] = Record.__struct_fields__

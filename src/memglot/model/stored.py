@@ -7,6 +7,7 @@ import msgspec
 
 from memglot.model.ids import derive_id
 from memglot.model.record import DEFAULT_KIND, DEFAULT_SCOPE
+from memglot.model.times import Moment
 
 IDENTITY = "identity"
 """Name of identity documents."""
@@ -23,6 +24,8 @@ class Document(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_at: int = 0
     meta: dict[str, Any] = {}
     extra: dict[str, Any] = {}
+
+    created = Moment("created_at")
 
 
 def identity_document(content: str, *, scope: str = DEFAULT_SCOPE, created_at: int = 0) -> Document:
@@ -88,3 +91,5 @@ class Event(msgspec.Struct, kw_only=True):
     details: dict[str, Any]
     prev_hash: str
     this_hash: str
+
+    time = Moment("at")

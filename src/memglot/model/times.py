@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from memglot.model.record_errors import bad_time
 
@@ -49,3 +50,30 @@ def format_time(microseconds: int) -> str:
     moment = _EPOCH + timedelta(microseconds=microseconds)
     text = moment.replace(tzinfo=None).isoformat()
     return (text.rstrip("0") if moment.microsecond else text) + "Z"
+
+
+def to_datetime(microseconds: int) -> datetime:
+    """Return a time as a `datetime` in UTC."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+class Moment:
+    """An attribute that shows a stored time as a `datetime` in UTC."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def __get__(self, owner: Any, _: Any = None) -> datetime:
+        if owner is None:
+            return self  # type: ignore[return-value]
+        return to_datetime(getattr(owner, self.field))
+
+
+class OptionalMoment(Moment):
+    """The same for a time that may be missing, which is `None`."""
+
+    def __get__(self, owner: Any, _: Any = None) -> datetime | None:  # type: ignore[override]
+        if owner is None:
+            return self  # type: ignore[return-value]
+        at = getattr(owner, self.field)
+        return None if at is None else to_datetime(at)

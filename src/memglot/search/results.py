@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from memglot.display import excerpt, html_table, plural, short_repr
 from memglot.model import DEFAULT_KIND, Record, format_time
 from memglot.results import record_value
 from memglot.search.pack import PackItem, pack
+from memglot.tables import to_arrow, to_pandas
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 
 class Hit(msgspec.Struct):
@@ -38,6 +44,17 @@ class Hit(msgspec.Struct):
         """The text of the memory."""
         return self.record.content
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the memory as JSON values, with its score and the reasons."""
+        return hit_value(self)
+
+    def __repr__(self) -> str:
+        shown = {"score": round(self.score, 3), "id": self.id, "content": self.content, "why": self.why}
+        return short_repr("Hit", shown)
+
+    def _repr_html_(self) -> str:
+        return html_table(_COLUMNS, [_row(self)])
+
 
 class Results:
     """The hits of one page, the total number of hits, and notes about the search."""
@@ -58,6 +75,41 @@ class Results:
 
     def __getitem__(self, index: int) -> Hit:
         return self._hits[index]
+
+    def __repr__(self) -> str:
+        head = f"Results({len(self)} of {self.total:,})"
+        lines = [f"  {hit.score:.2f}  {hit.id}  {excerpt(hit.content)}" for hit in self._hits[:_SHOWN]]
+        more = [f"  and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
+        return "\n".join([head, *lines, *more])
+
+    def _repr_html_(self) -> str:
+        caption = f"{len(self):,} of {plural(self.total, 'memory')}" + "".join(f"; {note}" for note in self.notes)
+        return html_table(_COLUMNS, map(_row, self._hits), caption)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hits and their total as JSON values."""
+        return results_value(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the hits as a DataFrame of pandas, with columns for the score and the reasons."""
+        return to_pandas([hit.record for hit in self], self._columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the hits as a table of pyarrow, with columns for the score and the reasons."""
+        return to_arrow((hit.record for hit in self), self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"score": [hit.score for hit in self], "why": [hit.why for hit in self]}
+
+
+_COLUMNS = ("score", "id", "content", "tree", "tags", "created", "why")
+_SHOWN = 10
+
+
+def _row(hit: Hit) -> tuple[object, ...]:
+    record = hit.record
+    created = format_time(record.created_at)
+    return f"{hit.score:.2f}", record.id, excerpt(record.content, 300), record.tree, record.tags, created, hit.why
 
 
 def hit_value(hit: Hit) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from memglot.model import Event, Record, Thing, Tombstone
+from memglot.model import Event, Moment, OptionalMoment, Record, Thing, Tombstone
 from memglot.store.query import Filter, Match, Query, Signals, ThreadPosition, VectorState
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Import(msgspec.Struct, kw_only=True):
     notes: list[str] = []
     closed: bool = False
     """Whether sensitive scopes were hidden from the importer, so that the entry says nothing about them."""
+
+    time, finished = Moment("at"), OptionalMoment("finished_at")
 
 
 class Operation(msgspec.Struct, kw_only=True, omit_defaults=True):
