@@ -491,6 +491,7 @@ class Memory(Syncing):
         from memglot.results import ImportResult
 
         _check_choices(options)
+        self._open_store()
         for given in inputs:
             check_exists(given)
         if options.dry_run:
