@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -33,6 +33,7 @@ from memglot.settings import Passphrase
 from memglot.store.contract import Store
 from memglot.store.hidden import complete
 from memglot.store.location import open_store
+from memglot.store.own_files import skipped_paths
 from memglot.store.view import VisibleStore
 from memglot.syncing import Syncing
 from memglot.threads import one_at_a_time
@@ -444,21 +445,20 @@ class Memory(Syncing):
         embed: bool = True,
         isolate: bool = False,
         max_record: int | str | None = None,
+        map: str | Mapping[str, str] | Sequence[str] | None = None,
+        table: str | None = None,
         progress: ShowProgress | None = None,
     ) -> ImportResult:
         """Import files, folders, `-` for standard input, or bytes that are the content itself.
 
-        What was imported before is skipped, also records without an id, unless `allow_duplicates` is set. An invalid
-        record does not stop the import: the result lists it in `errors` and counts it in `failed`; a path that does not
-        exist is an error, before anything is imported. When everything is stored, vectors for semantic search are
-        built, unless `embed` is false; the import is complete also if that fails or is interrupted. With `isolate`, a
-        batch that the store rejects does not stop the import either. With `tree_from="folders"`, folders become paths
-        in the tree. `prune` deletes memories whose notes are gone from a vault; a function is asked if that may be a
-        mistake. `max_record` is the maximum size of one memory.
+        What was imported before is skipped, unless `allow_duplicates` is set. `errors` lists invalid records; with
+        `isolate`, also batches that the store rejects. A path that does not exist is an error, before anything is
+        imported. `prune` deletes memories whose notes are gone from a vault; a function is asked if that may be a
+        mistake. `map` reads tables by the columns of fields, such as `{"content": "text"}`; `"auto"` guesses them.
         """
         from memglot.formats.base import ReadOptions
         from memglot.importing.run import ImportOptions
-        from memglot.store.own_files import skipped_paths
+        from memglot.importing.tables import table_options
 
         options = ImportOptions(
             format=format,
@@ -480,6 +480,7 @@ class Memory(Syncing):
                 passphrase=passphrase,
                 accept_broken_audit=accept_broken_audit,
                 own=skipped_paths(self._store),
+                **table_options(map, table, format),
             ),
         )
         return self._import(inputs, options, Report(progress), embed=embed)

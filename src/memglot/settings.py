@@ -103,7 +103,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("list.limit", int, "Maximum number of memories that `memglot list` shows.", 50),
     Setting("search.limit", int, "Maximum number of results of `memglot search`.", 10),
     Setting("search.mode", str, "Kind of search.", "hybrid", ("hybrid", "fulltext", "semantic")),
-    Setting("import.embed", bool, "Whether imports build vectors for semantic search.", False),
+    Setting("import.embed", bool, "Whether `memglot import` builds vectors for semantic search.", True),
 )
 """All settings, in the order in which they are shown."""
 

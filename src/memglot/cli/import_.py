@@ -12,6 +12,7 @@ from memglot.cli.format_name import FormatName
 from memglot.cli.max_record import max_record_option
 from memglot.cli.passphrase import passphrase_option, secret
 from memglot.cli.session import Session, command
+from memglot.cli.tables import confirm_guess, table_options
 from memglot.cli.vectors import embed_imported, embed_option
 from memglot.display import plural
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     memglot import ~/vault notes.ndjson --tree archive --tag old --dry-run
     memglot import export.zip --format chatgpt
     memglot import ~/vault --tree-from folders --prune
+    memglot import notes.csv --map content=text,tags=labels,created_at=date
     memglot export - | memglot --store copy.db import --format json
     """,
 )
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--tree", default="", metavar="PREFIX", help="Path in the tree below which the memories are stored.")
 @click.option("--tree-from", type=click.Choice(["folders"]), help="Make the folders of the input paths in the tree.")
 @click.option("--prune", is_flag=True, help="Delete memories whose notes are gone from the vault; asks if most are.")
-@click.option("--yes", "-y", is_flag=True, help="Answer the question of --prune with yes.")
+@click.option("--yes", "-y", is_flag=True, help="Answer the questions of --prune and --map auto with yes.")
 @click.option("--tag", "tags", multiple=True, help="Tag to add to every memory; can be repeated.")
 @click.option("--space", help="Namespace for the ids of these files; keeps equal ids of one tool apart.")
 @click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 @max_record_option
 @click.option("--accept-broken-audit", is_flag=True, help="Import memories.json even if its audit chain is broken.")
 @embed_option
+@table_options
 @click.option("--recursive", "-r", is_flag=True, help="Has no effect: folders are always read recursively.")
 def import_(
     session: Session,
@@ -84,6 +87,8 @@ def import_(
     options["passphrase"] = secret(passphrase_file)
     if prune:
         options["prune"] = partial(_may_delete, session, yes=yes)
+    if options["map"] and not dry_run:
+        confirm_guess(session, paths, options["map"], options["table"], yes=yes)
     session.writes_batches = not dry_run
     with session.memory(write=not dry_run, dry_run=dry_run) as memory:
         with session.progress("importing") as bar:

@@ -37,6 +37,10 @@ class ReadOptions(_Encrypted):
     accept_broken_audit: bool = False
     sensitive: bool = True
     """Whether the sensitive scopes of a store are read too."""
+    columns: Mapping[str, str] | None = None
+    """Columns of tables by the fields that they fill; then every input is read as a table."""
+    table: str | None = None
+    """The table of a database that is read with `columns`."""
     own: frozenset[str] = frozenset()
     """Real paths of files that belong to memglot itself; they are skipped in folders."""
     slots: Mapping[str, Any] | None = None

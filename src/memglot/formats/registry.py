@@ -51,6 +51,8 @@ _BUILT_IN: dict[str, Entry] = {
 }
 SHARED_NAMES = {"json": "agentos", "ndjson": "agentos", "markdown": "agentos", "sqlite": "agentos"}
 """Names that two tools use for formats of their own; a reader accepts the other tool's format too, with a note."""
+_BY_OPTION = {"table": "table.format"}
+"""Modules of formats that an option asks for; they are neither listed nor detected."""
 _ALIASES = {alias: name for name, entry in _BUILT_IN.items() for alias in entry.aliases}
 _loaded: dict[str, Format] = {}
 
@@ -66,6 +68,8 @@ def get(name: str) -> Format:
     if name not in _loaded:
         if name in _BUILT_IN:
             _loaded[name] = import_module(f"memglot.formats.{_BUILT_IN[name].module}").FORMAT
+        elif name in _BY_OPTION:
+            _loaded[name] = import_module(f"memglot.formats.{_BY_OPTION[name]}").FORMAT
         elif name in (plugins := _plugins()):
             _loaded[name] = plugins[name]
         else:

@@ -80,6 +80,8 @@ def import_into(store: Store, inputs: Iterable[Input], options: ImportOptions, r
     if options.prune:
         check_prunable(inputs, options.format)
     format = registry.get(options.format) if options.format not in (None, "auto") else None
+    if options.reading.columns is not None:
+        format = registry.get("table")
     names = ["content" if isinstance(given, bytes) else printable(str(given)) for given in inputs]
     stack = ExitStack()
     importer = _Importer(store, options, report, names, stack)

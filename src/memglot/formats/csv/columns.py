@@ -8,7 +8,7 @@ from memglot.display import shorten
 from memglot.errors import BadRecord
 from memglot.formats.core.carry import KEY, take_slot
 from memglot.formats.core.original_text import repair_content
-from memglot.formats.csv import cells
+from memglot.formats.syntax import cells
 from memglot.model import (
     DELETED,
     Foreign,

@@ -18,8 +18,8 @@ from memglot.formats.core.proof import proved
 from memglot.formats.core.source import Source
 from memglot.formats.core.target import Target
 from memglot.formats.core.trace import BOOKKEEPING, NOTE_TIMES, TOOL_DEFAULTS, is_from_agentos
-from memglot.formats.csv.cells import FORMULA_MARK, MARKED, is_formula, tags
 from memglot.formats.csv.columns import AGENTOS, AGENTOS_ID, TOOL, CsvContext, CsvHeader
+from memglot.formats.syntax.cells import FORMULA_MARK, MARKED, is_formula, tags
 from memglot.formats.syntax.csv_rows import TAB, TABS, find_delimiter, rows
 from memglot.model import Item, Record, canonical_value, derive_id, format_time, to_builtins
 from memglot.report import Proof, Report, SourceReport

@@ -1,0 +1,1 @@
+"""Tables of any shape, read with a mapping of their columns."""
