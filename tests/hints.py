@@ -15,7 +15,10 @@ import memglot
 from memglot.cli.main import cli
 
 SOURCE = Path(memglot.__file__).parent
+ROOT = Path(__file__).parents[1]
 _SPAN = re.compile(r"`([^`\n]+)`")
+_LINE = re.compile(r"\s*(?:\$ )?(memglot (?:[^|><#&;'\"(]|'[^']*'|\"[^\"]*\")+)")
+"""A line of a console: its first command, up to a pipe, a file or a comment."""
 _NAME = re.compile(r"[A-Z][A-Z_]*|…|\.\.\.|X")
 OTHER_PROGRAMS = {"chmod", "pip", "pipx", "uv", "uvx", "git", "tar", "python", "claude", "memory"}
 """Other programs that texts name; `memory` is the original tool of project memory, in the stores that it made."""
@@ -118,6 +121,25 @@ def hints() -> Iterator[Hint]:
             yield Hint(place, command)
 
 
+def documented() -> Iterator[Hint]:
+    """Yield every command in the pages of the docs, and in the examples of help texts, with its place."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
+        is_code = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            place = f"{page.relative_to(ROOT)}:{number}"
+            is_code ^= line.startswith("```")
+            if is_code and (match := _LINE.match(line)) is not None:
+                yield Hint(place, match[1].rstrip())
+            for span in spans(line):
+                if span.startswith("memglot "):
+                    yield Hint(place, span)
+    for name, command in all_commands().items():
+        for line in getattr(command, "examples", "").splitlines():
+            if (match := _LINE.match(line)) is not None:
+                yield Hint(name, match[1].rstrip())
+
+
 def words_of(command: str) -> list[str]:
     """Return the words of a command; values that are filled in later become one word each."""
     filled = re.sub(r"\{[^{}]*\}", "VALUE", command)
@@ -135,7 +157,7 @@ def check(command: str) -> None:
         if name not in flags():
             raise NotACommand(f"no command has the option `{name}`")
         return
-    words = words_of(command)[1:]
+    words = words_of(re.split(r" [<>|] ", command)[0])[1:]
     context = click.Context(cli, info_name="memglot")
     place: click.Command = cli
     while words and isinstance(place, click.Group):
@@ -149,7 +171,8 @@ def check(command: str) -> None:
             continue
         found = place.get_command(context, words[0])
         if found is None:
-            if _NAME.fullmatch(words[0]):
+            if _NAME.fullmatch(words[0]) or place is not cli and re.search(r"[./]", words[0]):
+                # A group may be a command too, and take a path.
                 return
             if place.invoke_without_command and place.params:
                 break
@@ -169,6 +192,9 @@ def _check_arguments(command: click.Command, words: list[str]) -> None:
     while waiting:
         word = waiting.pop(0)
         name, has_value, _ = word.partition("=")
+        if word == "--":
+            given += len(waiting)
+            break
         if word.startswith("--") or re.fullmatch(r"-[a-z]", word):
             option = options.get(name)
             if option is None and name != "--help":

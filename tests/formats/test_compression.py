@@ -113,6 +113,21 @@ def test_every_command_reads_and_writes_compressed_files(tmp_path: Path) -> None
     assert gzip.decompress((tmp_path / "notes.tsv.gz").read_bytes()).startswith(b"id\tcontent\ttitle")
 
 
+def test_machines_sync_with_a_compressed_file(tmp_path: Path) -> None:
+    path = tmp_path / "memories.json.gz"
+    with Memory.open(tmp_path / "one.db") as one, Memory.open(tmp_path / "two.db") as two:
+        one.add("From one")
+        assert one.sync(path).is_written
+        written = path.read_bytes()
+        assert compression.compression_of(written) == "gzip"
+        assert not one.sync(path).is_written and path.read_bytes() == written
+        two.add("From two")
+        two.sync(path)
+        one.sync(path)
+        assert sorted(record.content for record in one.list()) == ["From one", "From two"]
+    assert verify(path).ok
+
+
 def test_a_file_and_its_compressed_copy_have_the_same_memories(memory: Memory, tmp_path: Path) -> None:
     rows = b"id,content\n1,one\n2,two\n"
     (tmp_path / "rows.csv").write_bytes(rows)

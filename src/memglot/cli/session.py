@@ -28,6 +28,7 @@ class Session:
         self.store: str | None = None
         self.quiet = False
         self.no_progress = False
+        self._printed: set[str] = set()
         self.writes_batches = False
         """True while an import runs: if it is interrupted, the batches written so far are kept."""
 
@@ -40,15 +41,18 @@ class Session:
         with self.working("opening the store"):
             memory = Memory.open_for_dry_run(self.store) if dry_run else Memory.open(self.store, write=write)
         with memory:
-            printed = list(memory.notes)
-            for note in printed:
-                self.print_note(note)
+            self._print_new_notes(memory)
             try:
                 yield memory
             finally:
-                for note in memory.notes:
-                    if note not in printed:
-                        self.print_note(note)
+                self._print_new_notes(memory)
+
+    def _print_new_notes(self, memory: Memory) -> None:
+        """Print the notes of a store once, although a command may open it several times."""
+        for note in memory.notes:
+            if note not in self._printed:
+                self._printed.add(note)
+                self.print_note(note)
 
     def _shows_progress(self) -> bool:
         """Return True if progress bars are wanted, and can be shown."""

@@ -35,6 +35,7 @@ from memglot.exporting.sync_file import (
 )
 from memglot.files import folder_lock
 from memglot.formats.base import ReadOptions
+from memglot.formats.core.compression import inner_extension
 from memglot.formats.core.target import Target
 from memglot.importing.run import ImportOptions, import_into
 from memglot.model import Tombstone
@@ -161,7 +162,7 @@ def place_to_sync(path: Path) -> Path:
         raise UsageError(
             f"the folder `{path.parent}` does not exist", "create it, or connect the disk or share that it is on"
         )
-    if not path.exists() and path.suffix.lower() != ".json":
+    if not path.exists() and inner_extension(path.name).lower() != ".json":
         raise UsageError(
             f"`{path}` does not exist, and its name does not end in `.json`",
             f"`memglot sync {path.with_name(NAME)}` creates a file to sync with",
