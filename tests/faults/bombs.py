@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 from collections.abc import Callable
@@ -64,6 +65,11 @@ def _zip(size: int) -> bytes:
         for number in range(size // 100):
             archive.writestr(f"{number}.x", "")
     return out.getvalue()
+
+
+def _gzip(made: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """Return what makes a compressed file that holds so many bytes."""
+    return lambda size: gzip.compress(made(size), 1)
 
 
 def _chat(size: int) -> bytes:
@@ -189,6 +195,13 @@ BOMBS: dict[str, Bomb] = {
     "markdown-long-key": Bomb("a.md", _filling("a ", "---\n", "\n---\na\n")),
     "markdown-tags": Bomb("a.md", _numbered(lambda number: f"#t{number} ", f"---\nid: {ID}\n---\n")),
     "zip-entries": Bomb("a.zip", _zip),
+    "gzip-lines": Bomb("a.ndjson.gz", _gzip(_filling('{"content":"a"}\n'))),
+    "gzip-string": Bomb("a.json.gz", _gzip(_filling("a", '[{"content":"', '"}]'))),
+    "gzip-open": Bomb("a.json.gz", _gzip(_filling("["))),
+    "gzip-parts": Bomb("a.ndjson.gz", _filling(gzip.compress(b"\n"))),
+    "gzip-empty-parts": Bomb("a.ndjson.gz", _filling(gzip.compress(b""))),
+    "gzip-zeros": Bomb("a.ndjson.gz", _filling(b"\0", gzip.compress(b'{"content":"a"}\n'))),
+    "gzip-rubbish": Bomb("a.ndjson.gz", _filling("x", gzip.compress(b'{"content":"a"}\n')[:20])),
 }
 for _name, _text in {
     "links": "[[a]] ",
