@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -181,6 +182,8 @@ class Report:
         """Scopes that an import marked as sensitive."""
         self.proof: Proof | None = None
         """The proof of what was written."""
+        self.begin_lines: Callable[[SourceReport, Any], LinePosition] | None = None
+        """Called with a source of lines before they are read; skips the first ones, and returns the position then."""
         self.is_partial = False
         """Whether an export lacks what could not be read of a damaged store."""
         self.renamed: DiskList[tuple[str, str]] = DiskList()
@@ -293,13 +296,49 @@ class Place:
         self.item: int | None = None
 
 
+class LinePosition(msgspec.Struct, frozen=True, array_like=True):
+    """A position between two lines of a file: its offset in bytes, and the numbers of lines and items before it."""
+
+    offset: int
+    line: int
+    item: int
+
+
+class LineDigest:
+    """The digest of the lines that were read since it was last taken, and the position after them."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        self._last = b""
+        self._before: LinePosition | None = None
+        self._after: LinePosition | None = None
+
+    def add(self, line: bytes) -> None:
+        """Add a line; its position follows if it is an item."""
+        self._hash.update(self._last)
+        self._last = line
+        self._before, self._after = self._after, None
+
+    def place(self, offset: int, line: int, item: int) -> None:
+        """Say which position is after the line that was added last."""
+        self._after = LinePosition(offset, line, item)
+
+    def take(self, *, complete: bool) -> tuple[LinePosition | None, bytes]:
+        """Return the position after the last line, or before it, and the digest up to there; begin again from there."""
+        if complete:
+            self._hash.update(self._last)
+            self._last = b""
+        digest, self._hash = self._hash.digest(), sha256()
+        return (self._after if complete else self._before), digest
+
+
 class SourceReport(Place):
     """Reports what happens while one source is read, with its place.
 
     Readers set `line` and `item` before they yield a record; if the line is expensive to know, they set `find_line`.
     """
 
-    __slots__ = ("_errors", "_valid_before", "find_line", "offset", "results")
+    __slots__ = ("_errors", "_valid_before", "find_line", "lines", "offset", "results")
 
     def __init__(self, results: Report | None = None, source: str = "", format: str = "") -> None:
         super().__init__()
@@ -314,6 +353,8 @@ class SourceReport(Place):
         self.find_line: Callable[[], int] | None = None
         self.offset = 0
         """Position of the current item in bytes."""
+        self.lines: LineDigest | None = None
+        """Digest of the lines that are read, if somebody wants it."""
         self.inputs.proof = None
         self._errors = 0
         self._valid_before = self.results.read - self.results.failed

@@ -54,7 +54,7 @@ def test_each_batch_is_planned_once_and_a_repeated_import_leaves_the_file_alone(
     before = path.read_bytes()
     with Memory.open(path) as memory:
         assert memory.import_from(numbered(1500), format="ndjson").skipped == 1500
-        assert len(planned) == 4
+        assert planned[2:] == [(500, True)], "the first batch is not even read"
     assert path.read_bytes() == before
 
 
@@ -75,7 +75,7 @@ def test_a_skipped_record_that_differs_is_reported_with_a_flag_to_import_it(memo
     taken = memory.import_from(numbered(2, "new"), format="ndjson", conflict="prefer-remote")
     assert (taken.merged, taken.skipped) == (2, 0)
     assert [record.content for record in memory.list()] == ["new 0", "new 1"]
-    assert memory.search("old").total == 0
+    assert memory.search("old", mode="fulltext").total == 0
     again = memory.import_from(numbered(2, "new"), format="ndjson", conflict="prefer-remote")
     assert (again.merged, again.skipped, again.import_id) == (0, 2, None)
 

@@ -22,6 +22,7 @@ from memglot.importing.apply import BatchWriter
 from memglot.importing.duplicates import Duplicates
 from memglot.importing.folder_tree import FOLDERS, tree_in_folders
 from memglot.importing.imported_before import ImportedBefore
+from memglot.importing.landed import LandedLines, Part, is_new
 from memglot.importing.plan import BatchPlan, Planner
 from memglot.importing.prune import (
     Confirm,
@@ -135,6 +136,12 @@ class _Importer:
         self._writer = BatchWriter(store, self.duplicates, self.entry.at)
         self.folders: list[str] = []
         """The inputs whose folders become paths in the tree."""
+        decides = {"dedup": options.dedup, "conflict": options.conflict, "tree": tree, "tags": list(options.tags)}
+        self._landed = LandedLines(store, report, decides, options.reading, self._flush)
+        if not options.dry_run and options.tree_from is None and options.watch is None:
+            report.begin_lines = self._landed.begin
+        self._part: Part | None = None
+        """What is known of the lines of the batch that is written."""
         self._seen_sensitive: set[str] = set()
         self._newly_sensitive: list[str] = []
         self._pruned = 0
@@ -218,13 +225,13 @@ class _Importer:
             self._ids.add(item.id)
         size = _size_of(item)
         if self._records and self._size + size > BATCH_BYTES:
-            self._flush()
+            self._flush(place, complete=False)
         self._records.append(item)
         if self.store.hidden is not None:
             self._sources.append(place.source)
         self._size += size
         if len(self._records) >= BATCH_SIZE:
-            self._flush()
+            self._flush(place)
 
     def _add_thing(self, thing: Thing) -> None:
         if isinstance(thing, Tombstone) and self._records:
@@ -257,11 +264,16 @@ class _Importer:
         self._planner.format = None if format is None else tool_format(format)
         self._merges_store |= name == STORE and self._planner.conflict == "merge"
 
-    def _flush(self) -> None:
-        """Write the batch, in one transaction."""
+    def _flush(self, place: Place | None = None, *, complete: bool = True) -> None:
+        """Write the batch, in one transaction.
+
+        It ends with the current line of a place, or with the one before if that is not `complete`.
+        """
         records, things, sources = self._records, self._things, self._sources
         if not records and not things:
             return
+        part = self._landed.end_part(place, complete=complete, memories=len(records))
+        self._part = part if not things else None
         self._records, self._things, self._sources, self._ids = [], [], [], set()
         self._size, self._has_tombstones = 0, False
         ids = [record.id for record in records if record.id]
@@ -328,10 +340,12 @@ class _Importer:
         self._begin()
         self.report.others += len(things.put) + len(things.removed)
         batch = self._writer.begin_batch(self.entry.id, self._format)
+        part = self._part if is_new(plan) and not things.put and not things.removed else None
         digest = self.store.records.add(plan.new, batch)
         self._writer.write(plan, things, batch)
         self.report.formats[self._format] += len(plan.new)
         details = {"batch": batch, "count": len(plan.new), "merged": len(plan.merged), "digest": digest.hex()}
+        details |= {"lines": msgspec.to_builtins(part)} if part is not None else {}
         self.store.history.log("import", self.entry.id, "", details)
         self.entry.format = self._format if self.entry.format in ("", self._format) else "mixed"
         self.entry.imported += len(plan.new)

@@ -255,6 +255,9 @@ class Records(Protocol):
     def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
         """Yield the records that these batches added and that still exist, in order of arrival."""
 
+    def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
+        """Return the ids and the joint digest of those of `count` records after a number that a batch added."""
+
     def batch_of(self, id: str) -> int | None:
         """Return the batch that added a record, if an import did."""
 

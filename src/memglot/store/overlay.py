@@ -186,6 +186,10 @@ class OverlayRecords:
         """Yield the records that batches of the dry run added."""
         return self._scratch.in_batches(batches)
 
+    def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
+        """Return what a batch added to the real store."""
+        return self._real.added_by(batch, after, count)
+
     def batch_of(self, id: str) -> int | None:
         """Return `None`: a dry run has no history."""
         return None

@@ -224,6 +224,11 @@ class VisibleRecords:
         scopes = self._hidden.scopes
         return (record for record in self._records.in_batches(batches) if record.scope not in scopes)
 
+    def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
+        """Return the visible ids of what a batch added; the digest is right if all are visible."""
+        ids, digest = self._records.added_by(batch, after, count)
+        return self._visible_ids(ids), digest
+
     def batch_of(self, id: str) -> int | None:
         """Return the batch that added a visible record, if an import did."""
         return self._records.batch_of(id) if self._visible_ids([id]) else None

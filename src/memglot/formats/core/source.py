@@ -196,6 +196,10 @@ class Source:
             return self._unpacked.consumed
         return self._replay.consumed if self._replay is not None else 0
 
+    def put_back(self, raw: bytes) -> None:
+        """Let bytes that were just read from the stream be read again."""
+        self.stream = io.BufferedReader(_Replay(raw, self.stream), _BUFFER)
+
     def is_blank(self) -> bool:
         """Return True if it has only white space, as far as the head shows."""
         return len(self.head) < _HEAD - len(BOM) and not self.head.strip()

@@ -66,10 +66,13 @@ def _one_a_line(start: bytes) -> bool:
 
 
 def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tuple[bytes, Any]]:
-    item = 0
-    offset = source.start
+    begin = report.results.begin_lines
+    offset, before, item = msgspec.structs.astuple(begin(report, source)) if begin else (source.start, 0, 0)
+    digest = report.lines
     read_line = partial(source.stream.readline, source.max_record + len(b"\r\n"))
-    for number, line in enumerate(iter(read_line, b""), 1):
+    for number, line in enumerate(iter(read_line, b""), before + 1):
+        if digest is not None:
+            digest.add(line)
         if len(line) > source.max_record and len(line.rstrip(b"\r\n")) > source.max_record:
             item += 1
             report.line, report.item = number, item
@@ -91,6 +94,8 @@ def _lines(source: Source, report: SourceReport, decode: Decode) -> Iterator[tup
         report.item = item
         report.offset = offset
         offset += len(line)
+        if digest is not None:
+            digest.place(offset, number, item)
         yield line, value
 
 

@@ -182,6 +182,12 @@ class SqliteRecords:
         rows = self._connection.rows(sql, bindings)
         return ((value, count) for value, count in rows if isinstance(value, str))
 
+    def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
+        """Return the ids and the joint digest of those of `count` records after a number that a batch added."""
+        sql = "SELECT id, digest FROM records WHERE seq > ?1 AND seq <= ?1 + ?2 AND batch = ?3 ORDER BY seq"
+        rows = list(self._connection.rows(sql, (after, count, batch)))
+        return [id for id, _ in rows], sha256(b"".join(digest for _, digest in rows)).digest()
+
     def batch_of(self, id: str) -> int | None:
         """Return the batch that added a record, if an import did."""
         found: int | None = self._connection.value("SELECT batch FROM records WHERE id = ?", (id,))
