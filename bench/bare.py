@@ -50,6 +50,7 @@ def fill(rows: Iterable[tuple[Any, ...]], database: str) -> None:
         db.execute("CREATE INDEX records_content ON records (substr(content_hash, 1, 8))")
         db.execute("CREATE INDEX records_created ON records (created_at, id)")
         db.execute("CREATE INDEX records_tree ON records (tree)")
+        db.execute("CREATE INDEX records_counted ON records (tags)")
     with db:
         db.execute("INSERT INTO record_text (record_text, rank) VALUES ('automerge', 0)")
         db.execute(

@@ -97,6 +97,13 @@ def speed(folder: Path, first: Path, more: Path) -> None:
 
     compare("import 200k into one of 200k", load, add)
 
+    def again() -> Cost:
+        clear(store)
+        shutil.copy(kept, store)
+        return memglot(store, "import", first, "--quiet", "--no-embed")
+
+    compare("import the same 200k again (compared with the first time)", fill, again)
+
     def embed() -> Cost:
         clear(store)
         shutil.copy(kept, store)
@@ -116,6 +123,7 @@ def speed(folder: Path, first: Path, more: Path) -> None:
         return python("-c", "pass")
 
     compare("`memglot --help`", idle, lambda: run(sys.executable, "-m", "memglot", "--help"))
+    compare("`memglot stats` on 200k", idle, lambda: memglot(store, "stats"))
     compare("`memglot search` of two words on 200k", idle, lambda: memglot(store, "search", "ba cedi"))
 
 
@@ -128,6 +136,8 @@ def memory(folder: Path) -> None:
             clear(store)
             cost = memglot(store, "import", path, "--json", "--no-embed")
             print(f"| import of {count:,} from `{path.suffix}` | {cost.peak:.0f} |", flush=True)
+            counting = memglot(store, "stats")
+            print(f"| stats of {count:,} ({counting.cpu:.2f} s of CPU) | {counting.peak:.0f} |", flush=True)
             if path.suffix == ".ndjson":
                 for format in ("ndjson", "yaml"):
                     cost = memglot(store, "export", folder / f"large.{format}", "--force")

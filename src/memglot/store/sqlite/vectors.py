@@ -73,11 +73,18 @@ class SqliteVectors:
             "SELECT seq, iif(title IS NULL, content, title || char(10) || content) FROM records "
             "WHERE seq > ? AND seq NOT IN (SELECT seq FROM vectors)"
         )
-        bindings: list[object] = [after]
+        bindings: list[object] = [after or self._before_missing()]
         if among is not None:
             sql += " AND seq IN (SELECT value FROM json_each(?))"
             bindings.append(listed(among))
         return [(seq, text) for seq, text in self._connection.rows(f"{sql} ORDER BY seq LIMIT ?", (*bindings, limit))]
+
+    def _before_missing(self) -> int:
+        """Return the newest vector if exactly the records after it have none, so that no others need be looked at."""
+        newest = self._connection.value("SELECT coalesce(max(seq), 0) FROM vectors")
+        missing = self.state().missing
+        sql = "SELECT count(*) FROM (SELECT 1 FROM records WHERE seq > ? LIMIT ?)"
+        return newest if self._connection.value(sql, (newest, missing + 1)) == missing else 0
 
     def count(self, query: Query, filter: Filter) -> int:
         """Return the number of records with a vector among those that a query and a filter select."""
