@@ -139,7 +139,13 @@ class Commands(click.Group):
 
         module = import_module(f"memglot.cli.{_MODULES.get(cmd_name, cmd_name.replace('-', '_'))}")
         found = (value for value in vars(module).values() if isinstance(value, click.Command))
-        return next(command for command in found if command.name == cmd_name)
+        command = next(command for command in found if command.name == cmd_name)
+        if ctx.resilient_parsing:
+            # The shell completes.
+            from memglot.cli.known_values import complete_values
+
+            complete_values(cmd_name, command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
