@@ -123,6 +123,9 @@ def test_a_local_file_must_stay(tmp_path: Path, programs: Path) -> None:
 
 
 def test_it_says_why_no_command_would_work(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "temporary" / "ann")
+    assert launcher(str(tmp_path / "temporary" / "venv"), package(tmp_path)) is None
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "ann")
     with pytest.raises(UsageError, match="is in the temporary folder") as raised:
         launcher(str(tmp_path / "temporary" / "venv"), package(tmp_path))
     assert "uv tool install memglot" in (raised.value.hint or "")

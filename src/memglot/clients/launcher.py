@@ -56,6 +56,11 @@ def _program(prefix: PurePath) -> str | None:
 
 
 def _is_temporary(path: str) -> bool:
+    """Return True if a path will be removed before the configuration of a client, which is in the user's home."""
+    return _is_in_temporary_folder(path) and not _is_in_temporary_folder(str(Path.home()))
+
+
+def _is_in_temporary_folder(path: str) -> bool:
     place = Path(os.path.realpath(path))
     folders = [tempfile.gettempdir(), *(_SYSTEM_FOLDERS if os.name != "nt" else ())]
     return any(place.is_relative_to(os.path.realpath(folder)) for folder in folders)
