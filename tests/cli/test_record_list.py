@@ -149,7 +149,9 @@ def test_every_command_is_in_one_group() -> None:
     assert sorted(names) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("arguments", [["repo"], ["mcp", "install"], ["mcp", "uninstall"], ["sync"]])
+@pytest.mark.parametrize(
+    "arguments", [["repo"], ["mcp", "install"], ["mcp", "uninstall"], ["sync"], ["completion"], ["entity"]]
+)
 def test_groups_alone_show_their_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Session(), arguments) == 0
     assert "Usage: memglot" in capsys.readouterr().out

@@ -77,6 +77,16 @@ def test_memories_are_changed_by_filter(filled: Memory) -> None:
     assert {record.content for record in filled.list(status="stale")} == {"one", "two"}
 
 
+def test_a_change_of_many_batches_is_undone_at_once(memory: Memory) -> None:
+    for number in range(120):
+        memory.add(f"memory {number}", tags=["x"])
+    assert memory.update_many(where="tag:x", add_tags=["y"]) == 120
+    assert memory.rename_tag("x", "z") == 120
+    memory.undo()
+    memory.undo()
+    assert list(memory.tags()) == [TagCount("x", 120)]
+
+
 def test_a_bad_value_changes_nothing(filled: Memory) -> None:
     ids = [record.id for record in filled.list()]
     for chosen in (ids, []):

@@ -27,7 +27,7 @@ def entities(session: Session, query: str | None, type: str | None) -> None:
         session.print_list(memory.entities(query, type=type), lambda one: f"{one.id}  {one.name}  {one.type}".rstrip())
 
 
-@command("entity", examples="memglot entity add PostgreSQL --type tool --alias postgres")
+@command("entity", examples="memglot entity add PostgreSQL --type tool --alias postgres", help_alone=True)
 @click.argument("action", type=click.Choice(["add"]))
 @click.argument("name")
 @click.option("--type", required=True, help="Type: person, organization, place, library, tool, project or concept.")
