@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -108,3 +110,17 @@ def test_an_iteration_ends_with_a_clear_error_when_the_store_is_closed(place: st
     memory.close()
     with pytest.raises(MemglotError, match="is closed"):
         list(records)
+
+
+def test_threads_that_load_the_embedder_may_end() -> None:
+    """The tokenizer is loaded by the first thread that needs it; others use it after that thread has ended."""
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+from memglot import Memory
+for _ in range(5):
+    with Memory.open(":memory:") as memory, ThreadPoolExecutor(8) as pool:
+        list(pool.map(memory.add, [f"apple number {number}" for number in range(8)]))
+        assert {len(found) for found in pool.map(memory.search, ["apple"] * 8)} == {8}
+"""
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,11 +1,14 @@
-"""Objects that several threads may use: their calls run one after another."""
+"""Objects that several threads may use: their calls run one after another; and native libraries that they share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
-from threading import RLock
+from contextlib import suppress
+from importlib import import_module
+from threading import Event, RLock, Thread, current_thread, main_thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -44,3 +47,23 @@ def _items(lock: RLock, items: Iterator[T]) -> Iterator[T]:
         if inspect.isgenerator(items):
             with lock:
                 items.close()
+
+
+def import_for_all_threads(name: str) -> None:
+    """Import a native library in a thread that never ends.
+
+    The memory of some belongs to the thread that loads them: after its end, calls by other threads crash.
+    """
+    if name in sys.modules or current_thread() is main_thread():
+        return
+    loaded = Event()
+
+    def load() -> None:
+        # Whoever uses the library reports what is wrong with it.
+        with suppress(ImportError):
+            import_module(name)
+        loaded.set()
+        Event().wait()
+
+    Thread(target=load, name=f"memglot loads {name}", daemon=True).start()
+    loaded.wait()

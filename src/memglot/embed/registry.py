@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memglot.embed.embedder import Embedder
 from memglot.embed.plugin import PluginEmbedder
 from memglot.errors import FailedEmbedder, UnknownEmbedder, UsageError
+from memglot.threads import import_for_all_threads
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -38,6 +39,7 @@ def embedder(name: str | None = None) -> Embedder:
 @cache
 def _built_in() -> Embedder:
     """Load the table; importing NumPy and the tokenizer takes a while, so it happens here."""
+    import_for_all_threads("kitoken")
     try:
         from memglot.embed.table import TableEmbedder
     except ImportError as error:
