@@ -26,7 +26,9 @@ def large(path: Path) -> Iterator[Memory]:
     """A store with many memories in a branch, and some outside."""
     lines = [f'{{"content":"note {number}","tree":"work.part{number % 5}"}}' for number in range(COUNT)]
     with Memory.open(path) as memory:
-        memory.import_from("\n".join([*lines, '{"content":"other","tree":"home"}']).encode(), format="ndjson")
+        memory.import_from(
+            "\n".join([*lines, '{"content":"other","tree":"home"}']).encode(), format="ndjson", embed=False
+        )
         yield memory
 
 
@@ -148,7 +150,7 @@ def test_the_indexes_of_an_import_are_completed_in_short_transactions(
     lines = [f'{{"content":"later {number}"}}' for number in range(3_000)]
     with Memory.open(path) as other:
         monkeypatch.setattr(connection, "give_way", lambda: added.append(other.add(f"meanwhile {len(added)}").id))
-        large.import_from("\n".join(lines).encode(), format="ndjson")
+        large.import_from("\n".join(lines).encode(), format="ndjson", embed=False)
         monkeypatch.undo()
     assert len(added) > 6, "others write after each part"
     assert large.search("later", limit=10_000).total == 3_000 and large.search("meanwhile").total == len(added)
