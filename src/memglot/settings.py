@@ -95,6 +95,7 @@ SETTINGS: tuple[Setting, ...] = (
         is_path=True,
     ),
     Setting("passphrase_file", str, "File with the passphrase for encrypted memories.", is_path=True),
+    Setting("sync_path", str, "File that `memglot sync` alone merges.", is_path=True),
     Setting("machine", str, "Name of this machine in memories.json.", _network_name, variables=(MACHINE_VARIABLE,)),
     Setting("color", str, "Whether terminals show colours.", "auto", ("auto", "never"), ("NO_COLOR",)),
     Setting("progress", bool, "Whether terminals show progress bars.", True),

@@ -75,6 +75,14 @@ def changes_text(changes: SideChanges) -> str:
 class _SyncGroup(GroupWithExamples):
     """Commands to sync; a first argument that is none of them is the path of a file to sync with."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing and all(word.startswith("-") for word in args) and not {"-h", "--help"} & {*args}:
+            from memglot.settings import setting
+
+            # Without a path, the place in the settings.
+            args = [*([str(place)] if (place := setting("sync_path")) else []), *args]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -122,6 +130,8 @@ sync_file.context_class = _PathContext
     # On every machine, with a folder that all of them see
     memglot sync ~/Dropbox/memories.json
     memglot sync ~/Dropbox/memories.json --dry-run
+    # From then on, `memglot sync` is enough
+    memglot config set sync_path ~/Dropbox/memories.json
     # In two steps
     memglot sync export --out=memories.json
     memglot sync diff-with-remote --from=memories.json
@@ -133,7 +143,8 @@ def sync() -> None:
 
     With PATH, merge what the file contains into the store, and write the union of both sides back to it. The file is
     created if it does not exist; of a folder, it is the memories.json in it. Run the same command on every machine, in
-    any order. An encrypted file needs its passphrase, and stays encrypted.
+    any order. An encrypted file needs its passphrase, and stays encrypted. Without PATH, the file is `sync_path` of
+    `memglot config`.
     """
 
 
