@@ -9,7 +9,7 @@ FUZZ := $(VENV)/fuzz
 PAGES := docs/*.md docs/*/*.md
 export PEERS ?= $(CURDIR)/$(VENV)/peers
 
-.PHONY: test test-tables test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions docs docs-site clean
+.PHONY: test test-tables test-faults fuzz torture test-clients test-peers lint types unit wheel fix accept demo bench bench-formats bench-mcp bench-repo bench-search bench-sync bench-transactions bench-undo docs docs-site clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memglot needs Python 3.11 or later")'
@@ -113,6 +113,9 @@ bench-sync: $(STAMP)  ## measure memories.json
 
 bench-transactions: $(STAMP)  ## measure how long others wait while large stores are changed
 	$(BIN)/python bench/transactions.py
+
+bench-undo: $(STAMP)  ## measure the undo of large imports, moves and deletions
+	$(BIN)/python bench/undo.py
 
 clean:
 	rm -rf $(VENV) demo dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/data

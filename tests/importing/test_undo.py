@@ -214,3 +214,43 @@ def test_changes_that_were_undone_do_not_keep_an_import(mine: Memory, file: Path
         mine.undo(next(iter(mine.operations())).id)
     assert mine.undo(found).removed == 1 and state(mine, found) == "undone"
     assert [one for one in contents_of(mine) if b'"kind":"relation"' not in one] == before
+
+
+class Interrupted(Exception):
+    """Stands for a kill after a transaction."""
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_large_import_is_undone_in_short_transactions_and_can_be_interrupted(tmp_path: Path, force: bool) -> None:
+    path, count = tmp_path / "store.db", 3_000
+    ids = [f"0194a000-{number:04x}-7000-8000-000000000000" for number in range(count)]
+    with Memory.open(path) as memory:
+        memory.import_from(b"".join(line(id, "old") for id in ids[: count // 2]), format="ndjson")
+        memory.link(ids[0], "knows", ids[1])
+        before = contents_of(memory)
+        new = b"".join(line(id, "new", meta={"k": 1}) for id in ids)
+        found = memory.import_from(new, format="ndjson", conflict="prefer-remote").import_id or ""
+        memory.update(ids[0], title="edited since")
+        memory.link(ids[-1], "knows", ids[1])
+        seen: list[tuple[int, int]] = []
+
+        def stop(done: int, total: int) -> None:
+            seen.append((done, total))
+            with Memory.open(path) as other:
+                other.delete(other.add("meanwhile").id)
+            if len(seen) == 2:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            memory.undo(found, force=force, progress=stop)
+        assert seen[0][1] == count // 2 and 0 < memory.count() < count
+        result = memory.undo(found, force=force)
+        assert result.kept == (0 if force else 2)
+        after = [one for one in contents_of(memory) if b'"reason"' not in one and b'"deleted_at"' not in one]
+        assert memory.doctor().problems == []
+        if force:
+            assert after == [one for one in before if b'"deleted_at"' not in one]
+        else:
+            assert {*before} - {*after} and len(after) == len(before) + 2
+            assert (memory.get(ids[0]).title, memory.get(ids[-1]).content) == ("edited since", "new")
+        assert state(memory, found) == ("undone" if force else "partly undone")

@@ -252,8 +252,8 @@ class Records(Protocol):
         With `with_digest` each record carries its stored digest, and MUST NOT be changed.
         """
 
-    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
-        """Yield the records that these batches added and that still exist, in order of arrival."""
+    def ids_in_batches(self, batches: Sequence[int]) -> Iterator[str]:
+        """Yield the ids of the records that these batches added and that still exist, in order of arrival."""
 
     def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
         """Return the ids and the joint digest of those of `count` records after a number that a batch added."""
@@ -318,6 +318,9 @@ class History(Protocol):
 
     def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
         """Yield the revisions with these numbers and those between them, newest first."""
+
+    def record_changes(self, ids: Sequence[str], after: int) -> list[Revision]:
+        """Return the revisions of records after a number, without the states before the changes, in any order."""
 
     def last_revision(self) -> int:
         """Return the number of the newest revision; 0 if there is none."""

@@ -182,9 +182,9 @@ class OverlayRecords:
         """Yield the records of the real store: an import does not list them."""
         return self._real.select(filter, newest_first=newest_first, limit=limit, offset=offset, with_digest=with_digest)
 
-    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
-        """Yield the records that batches of the dry run added."""
-        return self._scratch.in_batches(batches)
+    def ids_in_batches(self, batches: Sequence[int]) -> Iterator[str]:
+        """Yield the ids of the records that the dry run added in these batches."""
+        return self._scratch.ids_in_batches(batches)
 
     def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
         """Return what a batch added to the real store."""
@@ -272,6 +272,10 @@ class OverlayHistory:
     def revisions_between(self, first: int, last: int) -> Iterator[Revision]:
         """Yield revisions of the real store."""
         return self._real.revisions_between(first, last)
+
+    def record_changes(self, ids: Sequence[str], after: int) -> list[Revision]:
+        """Return revisions of the real store."""
+        return self._real.record_changes(ids, after)
 
     def last_revision(self) -> int:
         """Return the number of the newest revision of the real store."""

@@ -219,10 +219,10 @@ class VisibleRecords:
             filter, newest_first=newest_first, limit=limit, offset=offset, with_digest=with_digest
         )
 
-    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
-        """Yield the visible records that these batches added and that still exist."""
-        scopes = self._hidden.scopes
-        return (record for record in self._records.in_batches(batches) if record.scope not in scopes)
+    def ids_in_batches(self, batches: Sequence[int]) -> Iterator[str]:
+        """Yield the ids of the visible records that these batches added and that still exist."""
+        found = self._records.ids_in_batches(batches)
+        return chain.from_iterable(map(self._visible_ids, _batched(found))) if self._hidden.scopes else found
 
     def added_by(self, batch: int, after: int, count: int) -> tuple[list[str], bytes]:
         """Return the visible ids of what a batch added; the digest is right if all are visible."""
@@ -366,6 +366,10 @@ class VisibleHistory:
         found = self._history.revisions_between(first, last)
         scopes = self._hidden.scopes
         return chain.from_iterable(self._visible(batch, scopes) for batch in _batched(found)) if scopes else found
+
+    def record_changes(self, ids: Sequence[str], after: int) -> list[Revision]:
+        """Return the revisions of visible records after a number, without the states before the changes."""
+        return self._history.record_changes(self._visible_ids(ids), after)
 
     def last_revision(self) -> int:
         """Return the number of the newest revision of the complete store."""

@@ -228,6 +228,11 @@ class StoreConformance(SettingsConformance, FilterConformance):
                 store.history.add_revisions([Revision(kind=kind, key=key, at=1, action="update", before=None)])
         last = store.history.last_revision()
         assert [one.key for one in store.history.revisions_between(last - 2, last)] == ["i", "b", "a"]
+        found = store.history.record_changes(["a", "b", "c"], last - 3)
+        assert sorted((one.key, one.number, one.before) for one in found) == [
+            ("a", last - 2, None),
+            ("b", last - 1, None),
+        ]
         assert store.history.count_changed(last - 3, last) == 2 and store.history.count_changed(last, last) == 0
 
     def test_operations_are_replaced_by_id_and_newest_first(self, store: Store) -> None:
@@ -273,7 +278,8 @@ class StoreConformance(SettingsConformance, FilterConformance):
         assert [entry.id for entry in store.history.imports()] == ["i2", "i1"]
         assert list(store.history.imports())[1] == first
         assert store.history.batches("i1") == [batch]
-        assert [found.content for found in store.records.in_batches([batch])] == ["x", "y"]
+        added = store.records.ids_in_batches([batch])
+        assert [store.records.get([id])[0].content for id in list(added)] == ["x", "y"]
         assert list(store.things.in_batches([batch])) == [thing]
         assert store.history.import_of(record.id) == "i1"
 

@@ -77,6 +77,14 @@ class SqliteHistory:
         sql = f"SELECT {_REVISION} FROM revisions WHERE number BETWEEN ? AND ? ORDER BY number DESC"
         return self._connection.read(_revision_of, sql, (first, last))
 
+    def record_changes(self, ids: Sequence[str], after: int) -> list[Revision]:
+        """Return the revisions of records after a number, without the states before the changes, in any order."""
+        sql = f"""
+            SELECT {_REVISION.replace("before", "NULL")} FROM revisions
+            WHERE key IN (SELECT value FROM json_each(?)) AND number > ? AND kind IN ('record', 'tombstone')
+        """
+        return list(self._connection.read(_revision_of, sql, (listed(ids), after)))
+
     def last_revision(self) -> int:
         """Return the number of the newest revision; 0 if there is none."""
         return int(self._connection.value("SELECT coalesce(max(number), 0) FROM revisions"))

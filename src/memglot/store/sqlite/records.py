@@ -153,10 +153,10 @@ class SqliteRecords:
         """Yield all records by their number."""
         return self._connection.read(from_row, f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")
 
-    def in_batches(self, batches: Sequence[int]) -> Iterator[Record]:
-        """Yield the records that these batches added and that still exist, in order of arrival."""
-        sql = f"SELECT {COLUMNS} FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
-        return self._read(sql, (listed(batches),))
+    def ids_in_batches(self, batches: Sequence[int]) -> Iterator[str]:
+        """Yield the ids of the records that these batches added and that still exist, in order of arrival."""
+        sql = "SELECT id FROM records WHERE batch IN (SELECT value FROM json_each(?)) ORDER BY seq"
+        return (id for (id,) in self._connection.rows(sql, (listed(batches),)))
 
     def _read(self, sql: str, bindings: Sequence[Any]) -> Iterator[Record]:
         read = from_row if "digest" not in sql else from_row_with_digest
