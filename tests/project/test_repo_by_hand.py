@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import SHARED
 from memglot.project.by_hand import add, change, close, remove, supersede
 from memglot.project.document import document_of, new_node, node_of, open_node
 from memglot.project.inspect import inspect
@@ -21,10 +22,12 @@ from memglot.project.node_ids import matching_ids
 from memglot.project.save.parse import decode_json, trimmed
 from memglot.project.save.request import FullSaveNode
 from memglot.project.storage.errors import ProjectError
+from memglot.project.storage.hashes import follows_tool
 from memglot.project.storage.json_place import place_of
 from repo_projects import do, events, feature, files_of, git, new_project, save, saved, sidecar
 from repo_stores import write_config, write_node, write_store
 
+FLAT = SHARED / "fixtures/repo/store-flat-layout"
 pty = pytest.importorskip("pty", reason="this system has no terminals of its own")
 
 
@@ -194,6 +197,16 @@ def test_other_stores_keep_their_style(tmp_path: Path) -> None:
     write_node(other, "project.demo", "Saved by an earlier version.")
     saved(other, nodes=[feature("A", "One")])
     assert (other / ".memory/memory/a.md").read_bytes() == b"One"
+
+
+@pytest.mark.skipif(not FLAT.is_dir(), reason="the shared fixtures are not here")
+def test_the_original_tool_kept_a_newline_and_hashed_it() -> None:
+    """It saved this node of a store that it had not made: its title changed, its text did not."""
+    fields = json.loads((FLAT / ".memory/memory/alpha.json").read_bytes())
+    text = (FLAT / ".memory/memory/alpha.md").read_bytes()
+    assert fields["title"] == "Alpha 2" and fields["updated_at"] > fields["created_at"]
+    assert text.endswith(b"\n") and follows_tool(fields, text) is True
+    assert follows_tool(fields, text.removesuffix(b"\n")) is None
 
 
 # Listing, and short ids.
