@@ -31,16 +31,18 @@ def main() -> None:
         store, tenth = Path(name) / "store.db", Path(name) / "tenth.db"
         for path in (store, tenth):
             memglot(path, "import", first if path is store else small, "--tree", "kept", "--quiet", "--no-embed")
-        for what, *arguments in (
-            ("an import", "import", second, "--tree", "moved", "--quiet", "--no-embed"),
-            ("a move", "move", "moved", "old", "--quiet"),
-            ("a deletion", "delete-tree", "moved", "--quiet"),
-        ):
+        quiet = ("--quiet", "--no-embed")
+        commands: dict[str, list[str | Path]] = {
+            "an import": ["import", second, "--tree", "moved", *quiet],
+            "a move": ["move", "moved", "old", "--quiet"],
+            "a deletion": ["delete-tree", "moved", "--quiet"],
+        }
+        for what, arguments in commands.items():
             if what == "a move":
                 for path, source in ((store, second), (tenth, small)):
-                    memglot(path, "import", source, "--tree", "moved", "--quiet", "--no-embed", "--allow-duplicates")
+                    memglot(path, "import", source, "--tree", "moved", *quiet, "--allow-duplicates")
             done = memglot(store, *arguments)
-            memglot(tenth, *(small if isinstance(word, Path) else word for word in arguments))
+            memglot(tenth, *(small if word == second else word for word in arguments))
             row(what, done, memglot(store, "undo", "--yes"), memglot(tenth, "undo", "--yes"))
 
 
