@@ -237,6 +237,14 @@ def test_a_header_with_an_unclosed_quote_leaves_no_open_file() -> None:
     assert found == [] and len(faults) == 1
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_many_blank_lines_keep_the_numbers_of_lines_and_the_text_of_fields(end: str) -> None:
+    blank = end * 300_000
+    found, faults, _ = read(f'content,n{end}a,1{blank}{end},b{end}"c{blank}d",2{end},3{end}')
+    assert [record.content for record in found] == ["a", f"c{blank}d"]
+    assert [line for line, _ in faults] == [300_003, 600_005]
+
+
 def test_an_unclosed_quote_in_a_long_file_is_read_fast() -> None:
     text = b"content,n\n" + b'"a\nb,1\n' * 20_000
     found, faults, _ = read(text)

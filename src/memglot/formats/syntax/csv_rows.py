@@ -104,6 +104,12 @@ def _lines(stream: IO[bytes], offset: int, number: int = 0, *, limit: int = sys.
                     rest, held = [], 0
                 continue
             chunk = b"".join([*rest, chunk])
+        elif len(chunk) <= limit and chunk.isspace() and chunk.endswith((b"\n", b"\r")):
+            # Millions of blank lines are one: nobody reads them, except as part of a quoted field.
+            number += len(chunk.splitlines())
+            yield CsvLine(chunk, number, offset)
+            offset += len(chunk)
+            continue
         found = chunk.splitlines(keepends=True)
         rest = [] if found[-1].endswith((b"\n", b"\r")) else [found.pop()]
         held = len(rest[0]) if rest else 0
@@ -144,15 +150,16 @@ class _Feed:
         self._waiting: list[tuple[Iterator[CsvLine], Spool | None]] = [(lines, None)]
 
     def __iter__(self) -> Iterator[CsvLine]:
-        return self
-
-    def __next__(self) -> CsvLine:
-        while self._waiting:
-            line = next(self._waiting[-1][0], None)
-            if line is not None:
-                return line
-            self._drop()
-        raise StopIteration
+        waiting = self._waiting
+        while waiting:
+            lines = waiting[-1][0]
+            for line in lines:
+                yield line
+                # Whoever got the line may have pushed others back, or read these to their end.
+                if not waiting or waiting[-1][0] is not lines:
+                    break
+            else:
+                self._drop()
 
     def again(self, lines: Iterator[CsvLine], spool: Spool) -> None:
         """Yield these lines, which are read from a temporary file, before all others."""
