@@ -196,7 +196,7 @@ def test_a_text_that_the_tool_refuses_is_kept_in_full(
     saved(tmp_path, nodes=[{"id": "decision.notes", "body": "Short."}])
     memory.import_from(tmp_path)
     found = memory.get(one.id)
-    assert found is not None and found.content == "Short."
+    assert found is not None and found.content == "Short.\n"
 
 
 def test_a_plain_export_reports_texts_that_it_changed(tmp_path: Path, memory: Memory) -> None:
