@@ -1,5 +1,5 @@
 PRAGMA application_id = 1835494516;
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -44,6 +44,7 @@ CREATE TABLE bases (
     record TEXT NOT NULL, tool TEXT NOT NULL, space TEXT NOT NULL, doc TEXT NOT NULL, batch INTEGER,
     PRIMARY KEY (record, tool, space)
 ) WITHOUT ROWID;
+CREATE TABLE operations (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc TEXT NOT NULL);
 CREATE TABLE imported_digests (digest BLOB NOT NULL, record TEXT NOT NULL, batch INTEGER NOT NULL);
 CREATE TABLE state (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO state VALUES ('chain_hash', '');
