@@ -34,5 +34,5 @@ def backup(session: Session, path: str, force: bool, keep: str | None) -> None:
     lines = [f"wrote {result.path} ({plural(result.memories, 'memory')}, {result.bytes:,} bytes)"]
     if result.removed:
         lines.append(f"removed {plural(len(result.removed), 'older backup')}")
-    session.print_result(result.value(), lines)
     session.print_notes(result.notes)
+    session.print_result(result.value(), lines)

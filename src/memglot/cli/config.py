@@ -111,7 +111,6 @@ def set_(session: Session, name: str, value: str) -> None:
     chosen, path = known_setting(name), config_path()
     parsed = parse_value(chosen, value)
     set_value(path, chosen, parsed)
-    session.print_result({"name": name, "value": parsed, "path": str(path)}, f"set `{name}` to `{_shown(parsed)}`")
     try:
         now = find_setting(name)
     except MemglotError as error:
@@ -119,6 +118,7 @@ def set_(session: Session, name: str, value: str) -> None:
     else:
         if now.origin.startswith("$"):
             session.print_note(f"`{now.origin}` is set, and replaces it here")
+    session.print_result({"name": name, "value": parsed, "path": str(path)}, f"set `{name}` to `{_shown(parsed)}`")
 
 
 @command("unset", examples="memglot config unset search.mode")

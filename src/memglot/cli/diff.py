@@ -55,10 +55,9 @@ def _diff(session: Session, before: str, after: str, passphrase: Passphrase, max
             click.echo(f"{mark} {difference.id or '(no id)'}  {excerpt(difference.title)}")
             for field, (old, new) in difference.fields.items():
                 click.echo(f"    {field}: {excerpt(repr(old), 60)} -> {excerpt(repr(new), 60)}")
+        session.print_errors(report.faults())
         counts = ", ".join(f"{count:,} {state}" for state, count in found.items())
         click.echo(f"{'' if any(found.values()) else 'no differences; '}{counts}, {report.skipped:,} equal")
-    if not session.json:
-        session.print_errors(report.faults())
     if len(report.errors):
         return 2
     return 1 if any(found.values()) else 0

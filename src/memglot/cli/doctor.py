@@ -41,12 +41,12 @@ def doctor(session: Session, fix: bool, out: Path | None) -> int:
             raise click.UsageError("use `--fix` or `--salvage`, not both")
         return _salvage(session, out)
     verdict = _check(session, fix)
-    session.print_result(verdict_value(verdict), verdict_lines(verdict))
     if not verdict.ok:
         session.print_note(
             "`memglot doctor --fix` rebuilds indexes; `memglot doctor --salvage OUT` copies what can be read to a new "
             "store, which `memglot restore OUT --force` puts in place"
         )
+    session.print_result(verdict_value(verdict), verdict_lines(verdict))
     return 0 if verdict.ok else 1
 
 
@@ -66,6 +66,6 @@ def _salvage(session: Session, out: Path) -> int:
     others = [f"{counts['copied']:,} {kind}" for kind, counts in result.others.items() if counts["copied"]]
     copied = ", ".join([plural(result.memories, "memory"), *others])
     lines = [f"copied {copied} to {out}", *(f"  {problem}" for problem in result.problems())]
-    session.print_result(result.value(), lines)
     session.print_notes(result.notes)
+    session.print_result(result.value(), lines)
     return 0 if result.is_complete else 1

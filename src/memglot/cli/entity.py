@@ -40,5 +40,5 @@ def entity(session: Session, action: str, name: str, type: str, aliases: tuple[s
     """
     with session.memory(write=True) as memory:
         found = memory.add_entity(name, type, aliases=aliases, scope=scope)
-    session.print_result(to_builtins(found) | {"notes": type_notes(type)}, found.id)
     session.print_notes(type_notes(type))
+    session.print_result(to_builtins(found) | {"notes": type_notes(type)}, found.id)

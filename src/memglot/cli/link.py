@@ -29,8 +29,8 @@ def link(session: Session, subject: str, predicate: str, object: str, weight: fl
     with session.memory(write=True) as memory:
         relation = memory.link(subject, predicate, object, weight=weight)
     notes = predicate_notes(predicate)
-    session.print_result(to_builtins(relation) | {"notes": notes}, relation.id)
     session.print_notes(notes)
+    session.print_result(to_builtins(relation) | {"notes": notes}, relation.id)
 
 
 @command("unlink", examples="memglot unlink 0194a000-0006 cites 0194a000-0002")

@@ -122,8 +122,8 @@ def _print_change(session: Session, change: ConfigChange, *, project: bool, dry_
         words = ["memglot", "mcp", "uninstall", change.client.name]
         words += ["--name", change.name] if change.name != "memglot" else []
         lines.append("undo: " + shlex.join([*words, *(["--project"] if project else [])]))
-    session.print_result(value, lines)
     session.print_notes(change.notes)
+    session.print_result(value, lines)
 
 
 _DONE = {

@@ -23,11 +23,11 @@ def print_envelope(session: Session, envelope: Data, show: Callable[[Data], str]
     if session.json:
         session.print_result(envelope, "")
         return exit_code(envelope)
-    if envelope["ok"]:
-        session.print_result(None, show(envelope["data"]), always=always)
     for warning in () if session.quiet else envelope["warnings"]:
         click.echo(f"warning: {warning}", err=True)
-    if not envelope["ok"]:
+    if envelope["ok"]:
+        session.print_result(None, show(envelope["data"]), always=always)
+    else:
         error = envelope["error"]
         click.echo(f"error: {error['code']}: {error['message']}", err=True)
         for line in _details(error.get("details")):

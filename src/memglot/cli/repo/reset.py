@@ -32,11 +32,10 @@ def reset(session: Session, every: bool, destroy: bool, dry_run: bool) -> int:
         one = partial(reset, destroy=destroy, dry_run=dry_run)
         return print_envelope(session, run(Path(), one, register=False), reset_text)
     envelope = run(Path(), partial(reset_all, destroy=destroy, dry_run=dry_run), register=False)
-    code = print_envelope(session, envelope, reset_all_text)
     failures = envelope["data"]["projects_failed"] if envelope["ok"] else []
     for row in () if session.json else failures:
         click.echo(f"error: {row['project']['name']}: {row['error']['message']}", err=True)
-    return code or int(bool(failures))
+    return print_envelope(session, envelope, reset_all_text) or int(bool(failures))
 
 
 def reset_text(data: Data) -> str:

@@ -38,11 +38,10 @@ def sync(session: Session, dry_run: bool, adopt: bool) -> int:
 
     compare = partial(sync, dry_run=dry_run, adopt_edits=adopt)
     envelope = run(Path(), compare, register=not dry_run)
-    code = print_envelope(session, envelope, sync_text)
     refused = envelope["data"]["adopted"]["refused"] if envelope["ok"] and adopt else []
     for row in () if session.json else refused:
         click.echo(one_line(f"error: not adopted: {row['id']}: {row['reason']} ({row['path']})"), err=True)
-    return code or int(bool(refused))
+    return print_envelope(session, envelope, sync_text) or int(bool(refused))
 
 
 def sync_text(data: Data) -> str:
