@@ -58,7 +58,10 @@ def patch(
     head = place.head.removeprefix(mark)
     before = _frame(head + content + place.tail)
     native = _native(before, content, place.path, vault)
-    edited = edit_front(head, _edits(record, native, before.front, content, place.path), before.front)
+    # Front matter that is not valid YAML is text, which gets no other front matter above it.
+    is_text = not before.fenced and content.startswith("---")
+    edits = {} if is_text else _edits(record, native, before.front, content, place.path)
+    edited = edit_front(head, edits, before.front)
     if edited is None:
         return None
     tail = _tail(place.tail, front_tags(before.front), front_tags(_frame(edited).front), related)
@@ -75,7 +78,9 @@ def patch(
             return None
         return Patched(NotePlace(path="", head=mark + edited, tail=tail, encoding=place.encoding).data(content), {})
     frame = _frame(edited + content + tail)
-    slot = _slot(record, attached, frame, content, place.path, vault, report, plain)
+    # Of an empty note, a reader sees its blank lines.
+    read = content or (edited + tail)[frame.start : frame.end]
+    slot = _slot(record, attached, frame, read, place.path, vault, edited + content, report, plain)
     if _has_related(tail) and frame.front.get("id") is None and not plain:
         slot["own"] = ["related"]
     return Patched(NotePlace(path="", head=mark + edited, tail=tail, encoding=place.encoding).data(content), slot)
@@ -233,6 +238,11 @@ def _tail(tail: str, before: list[str], after: list[str], related: str) -> str:
     return newline.join(["", *lines] if not lines[0] == "" else lines) + end
 
 
+def _is_written(thing: Thing, text: str) -> bool:
+    """Return True for a link that a reader finds in the text of the note."""
+    return isinstance(thing, Relation) and is_in_text(thing) and thing.extra[TOOL]["link"] in text
+
+
 def _slot(
     record: Record,
     attached: list[Thing],
@@ -240,6 +250,7 @@ def _slot(
     content: str,
     path: str,
     vault: str,
+    text: str,
     report: Report,
     plain: bool,
 ) -> dict[str, Any]:
@@ -255,7 +266,7 @@ def _slot(
     elif not set(inline) <= set(record.tags):
         # A tag that was removed here is still in the text, and must not be read there again.
         marked = {"text": text_digest(record)}
-    rest = [item for item in attached if marked or not (isinstance(item, Relation) and is_in_text(item))]
+    rest = [item for item in attached if marked or not _is_written(item, text)]
     slot = note_slot(record, {TOOL, "agentos"}, BYTES_KEY)
     for tool in (TOOL, "agentos"):
         if tool in placed.extra and placed.extra[tool] != native.extra.get(tool):

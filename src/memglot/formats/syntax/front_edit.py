@@ -28,7 +28,7 @@ def edit_front(head: str, edits: dict[str, Any], before: dict[str, Any]) -> str 
     wanted = {key: value for key, value in {**before, **edits}.items() if value is not REMOVED}
     try:
         # What cannot be read back as it is meant is not written.
-        return edited if edited is not None and split_note(edited.removeprefix("\ufeff")).front == wanted else None
+        return edited if edited is not None and split_note(edited).front == wanted else None
     except (BadRecord, BrokenYaml):
         return None
 
@@ -36,10 +36,10 @@ def edit_front(head: str, edits: dict[str, Any], before: dict[str, Any]) -> str 
 def _edited(head: str, edits: dict[str, Any], before: dict[str, Any]) -> str | None:
     opening = OPENING.match(head)
     if opening is None:
-        if head.strip("\ufeff"):
+        if head.strip() or head and edits:
             return None
         added = "".join(dump({key: value}) for key, value in edits.items() if value is not REMOVED)
-        return f"{head}---\n{added}---\n" if added else head
+        return f"---\n{added}---\n" if added else head
     newline = opening[1]
     closing = _CLOSING.search(head, opening.end())
     if closing is None:
