@@ -236,7 +236,7 @@ def test_others_write_between_the_batches_of_embed(store_path: str, monkeypatch:
     monkeypatch.setattr(connection, "WRITER_SECONDS", 0.05)
     lines = b"\n".join(b'{"content": "note %d"}' % number for number in range(5))
     with Memory.open(store_path) as memory, Memory.open(store_path) as other:
-        memory.import_from(lines, format="ndjson")
+        memory.import_from(lines, format="ndjson", embed=False)
         missing: list[int] = []
 
         def write_elsewhere() -> None:
