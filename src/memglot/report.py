@@ -12,7 +12,7 @@ import msgspec
 
 from memglot.disk import DiskList
 from memglot.display import first_few, plural, printable, quoted
-from memglot.errors import MemglotError
+from memglot.errors import MemglotError, Unreadable
 from memglot.settings import MANY_ITEMS, MAX_ERRORS, MIN_ITEM_BYTES
 
 _TICK = 1_000
@@ -171,6 +171,7 @@ class Report:
         """Ids of memories of which an edit made here was replaced by a later one."""
         self.other_errors = 0
         """Number of errors that affect no record, such as a file that cannot be read."""
+        self._cannot_read = False
         self.notes: list[str] = []
         self._counted: dict[str, _CountedNote] = {}
         self.formats: Counter[str] = Counter()
@@ -200,6 +201,7 @@ class Report:
     ) -> None:
         """Add an error in a source that affects `count` records."""
         reason = getattr(error, "reason", None) or str(error)
+        self._cannot_read |= isinstance(error, Unreadable)
         self._add(Fault(printable(source), printable(reason), item, line, getattr(error, "hint", None)), count)
 
     def _add(self, fault: Fault, count: int) -> None:
@@ -208,6 +210,11 @@ class Report:
         self.error_counts.append(count)
         if self.fail_fast:
             raise FailFast
+
+    @property
+    def has_unread(self) -> bool:
+        """Return True if there are files that could not be opened, or that the first error kept from being read."""
+        return self._cannot_read or self.fail_fast and len(self.errors) > 0
 
     def failed_batch(self, error: MemglotError, source: str, count: int, ids: list[str]) -> None:
         """Count the records of a batch that could not be stored, and add the reason."""

@@ -68,6 +68,21 @@ def test_a_lone_surrogate_or_a_cut_character_affects_only_its_record(memory: Mem
     assert (result.imported, [fault.line for fault in result.errors]) == (2, [2, 4])
 
 
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])
+def test_a_note_that_ends_inside_a_character_is_kept_and_the_others_are_read(
+    mark: bytes, memory: Memory, tmp_path: Path
+) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "a.md").write_bytes(torn := mark + b"\xfa\x00\x00\x00b")
+    (vault / "b.md").write_text("A note.")
+    result = memory.import_from(vault)
+    assert (result.imported, result.failed) == (1, 1)
+    memory.export(tmp_path / "out", format="obsidian")
+    assert (tmp_path / "out" / "a.md").read_bytes() == torn
+    assert memory.import_from(tmp_path / "out").imported == 0
+
+
 def test_a_vault_keeps_the_encoding_of_a_note(memory: Memory, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -160,3 +161,28 @@ def test_other_formats_cannot_be_pruned(memory: Memory, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a.md").write_text("plain")
     assert any("is not an Obsidian vault" in note for note in memory.import_from(folder, prune=True).notes)
+
+
+def test_a_note_that_may_have_moved_to_where_nothing_was_read_is_kept(memory: Memory, vault: Path) -> None:
+    memory.import_from(vault)
+    before = {record.id for record in memory.list()}
+    (vault / "a.md").rename(vault / "sub/moved.md")
+    (vault / "0.md").write_text("---\ntitle: [\n---\nnot valid\n")
+    result = memory.import_from(vault, prune=never, fail_fast=True)
+    assert any("not all notes could be read" in note for note in result.notes)
+    assert before <= {record.id for record in memory.list()}
+    result = memory.import_from(vault, prune=never)
+    assert before <= {record.id for record in memory.list()} and result.imported == 1
+
+
+def test_nothing_is_deleted_while_a_file_cannot_be_read(memory: Memory, vault: Path) -> None:
+    memory.import_from(vault)
+    text = (vault / "a.md").read_text()
+    (vault / "a.md").rename(vault / "moved.md")
+    (vault / "moved.md").write_bytes(codecs.BOM_UTF32_LE + b"\xff" * 8)
+    result = memory.import_from(vault, prune=never)
+    assert any("not all notes could be read" in note for note in result.notes)
+    assert memory.count() == 5
+    (vault / "moved.md").write_text(text)
+    assert memory.import_from(vault, prune=never).imported == 0
+    assert memory.count() == 5

@@ -22,6 +22,7 @@ from memglot.store.contract import Store
 from memglot.store.query import Filter
 
 TOOL, BYTES_KEY = "obsidian", "obsidian.note"
+NOT_ALL_READ = "deleted nothing: not all notes could be read, and one of them may be a note that was moved"
 Confirm = Callable[[str], bool]
 """Asks a question that can be answered with yes."""
 

@@ -25,6 +25,7 @@ from memglot.importing.imported_before import ImportedBefore
 from memglot.importing.landed import LandedLines, Part, is_new
 from memglot.importing.plan import BatchPlan, Planner
 from memglot.importing.prune import (
+    NOT_ALL_READ,
     Confirm,
     Vanished,
     check_prunable,
@@ -160,7 +161,7 @@ class _Importer:
             with suppress(FailFast):
                 self._flush()
                 self._flush_waiting()
-                for vault in vaults:
+                for vault in self._prunable(vaults):
                     self._prune(Path(str(vault)))
             if self.started:
                 self._writer.update_redirects(self.entry.id)
@@ -169,6 +170,14 @@ class _Importer:
             self._finish("stopped")
             raise
         self._finish("done")
+
+    def _prunable(self, vaults: Iterable[Input]) -> list[Input]:
+        """Return the vaults, if all of their notes were read: a note that is gone may be one that was moved."""
+        found = list(vaults)
+        if found and self.report.has_unread:
+            self.report.note(NOT_ALL_READ)
+            return []
+        return found
 
     def _prune(self, folder: Path) -> None:
         """Delete the memories whose notes are gone from a vault; those with other notes only lose their place."""

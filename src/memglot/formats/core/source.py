@@ -139,7 +139,18 @@ class Source:
         """Return the result of `whole` as the bytes that the file has."""
         if self._encoding is None:
             return (BOM if self.start else b"") + raw
-        return encode_text(raw.decode("utf-8", "surrogatepass"), self.encoding)
+        try:
+            return encode_text(raw.decode("utf-8", "surrogatepass"), self.encoding)
+        except UnicodeDecodeError:
+            # The file ends inside a character.
+            return self._original(raw)
+
+    def _original(self, raw: bytes) -> bytes:
+        """Return the bytes of a file that does not become the same again; UTF-8 if it can be read only once."""
+        if self._again is None or self.compression:
+            return raw
+        with self._again() as stream:
+            return stream.read()
 
     @property
     def inner_path(self) -> Path | None:
