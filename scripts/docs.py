@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import os
@@ -22,13 +23,16 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ["MEMGLOT_CONFIG"] = os.devnull
 
 
-def transcript(*commands: str, files: dict[str, str] | None = None, store: str | None = None) -> None:
+def transcript(
+    *commands: str, files: dict[str, str] | None = None, store: str | None = None, home: str | None = None
+) -> None:
     """Run commands in a new home folder, and write what they print.
 
     `files` are copied into it first: each name, with its source in the repository. With a `store`, the commands are
-    what somebody types who has no repository: there are no examples, and each of them must succeed.
+    what somebody types who has no repository: there are no examples, and each of them must succeed. A `home` is a
+    folder that exists: the commands continue what was done in it before.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() if home is None else contextlib.nullcontext(home) as folder:
         environment = {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
             "PYTHONPATH": str(ROOT / "src"),

@@ -283,6 +283,22 @@ def installed_server(shell: Shell) -> None:
     assert not (shell.folder / ".cursor" / "mcp.json").exists()
 
 
+def unknown_id(shell: Shell) -> None:
+    shell("add", "x", "--id", ID)
+    for words in (("get", "ffffffff"), ("history", "ffffffff"), ("delete", ID[-4:])):
+        said = shell(*words, code=2)
+        (short,) = re.findall(r"^([0-9a-f]{8})  ", shell.follow(said), re.MULTILINE)
+    assert "x" in shell("get", short)
+    assert "x" in shell("get", short[-6:])
+
+
+def no_import(shell: Shell) -> None:
+    shell("add", "x")
+    said = shell("undo", "last", code=2)
+    assert "nothing was imported yet" in said
+    assert "added 1 memory" in shell.follow(said)
+
+
 OUTCOMES = [
     no_store,
     nothing_to_import,
@@ -304,6 +320,8 @@ OUTCOMES = [
     empty_map,
     sensitive_sync,
     installed_server,
+    unknown_id,
+    no_import,
 ]
 
 

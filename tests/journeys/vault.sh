@@ -32,7 +32,7 @@ test "$(grep -c '^[<>]' changed)" -eq 2
 printf 'Retries run in the scheduler. #work\n' > vault/Work/Retries.md
 memglot import vault
 id=$(memglot search scheduler --limit 1 --format ids)
-memglot update "$id" --content "Retries run in the scheduler, three times. #work"
+memglot update "$id" --content "#work Retries run in the scheduler, three times."
 memglot export vault --format obsidian
 grep -q "scheduler, three times" vault/Work/Retries.md
 
@@ -48,7 +48,8 @@ grep -q "would delete 1 memory whose notes are gone from the vault: Daily/2024-0
 memglot import vault --prune | tee found
 memglot list | tee left
 if grep -q "2024-05-03" left; then exit 1; fi
-memglot undo "$(sed -n 's/^import \([^;]*\);.*/\1/p' found)"
+id=$(sed -n 's/^import \([^;]*\);.*/\1/p' found)
+memglot undo "$id"
 memglot list | tee left
 grep -q "2024-05-03" left
 

@@ -73,7 +73,9 @@ def update(
 def _check(ids: tuple[str, ...], where: str | None, content: str | None) -> None:
     """Raise `UsageError` if it is not clear what to change."""
     if bool(ids) == (where is not None):
-        raise click.UsageError("give ids, or `--where` with a filter" + (", not both" if ids else ""))
+        raise click.UsageError(
+            "give ids, or `--where` with a filter" + (", not both" if ids else " such as `tag:kitchen`")
+        )
     if content is not None and len(ids) != 1:
         raise click.UsageError("`--content` would give several memories the same text: give one id")
 

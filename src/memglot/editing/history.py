@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from memglot.editing.short_ids import fits, matching_ids
+from memglot.editing.short_ids import SEE_IDS, fits, matching_ids
 from memglot.errors import Ambiguous, NotFound
 from memglot.merging.memory_state import AFTER_DELETION, parse_revision
 from memglot.model import Conflict, Event, OptionalMoment, Record
@@ -39,7 +39,7 @@ def history(store: Store, id: str) -> tuple[list[Version], str | None]:
         if len(matches) > 1:
             raise Ambiguous(id, matches)
         if not matches:
-            raise NotFound("memory", id)
+            raise NotFound("memory", id, SEE_IDS)
         return history(store, matches[0])
     id = found[0].key if found else present[0].id
     versions = [
@@ -68,7 +68,10 @@ def find_import(imports: Iterable[Import], text: str) -> Import:
     else:
         entries = [entry for entry in imports if fits(entry.id, text.strip().lower())]
     if not text or not entries or (len(entries) > 1 and text != "last"):
-        raise NotFound("import", text, "run `memglot imports` to list them")
+        hint = "run `memglot imports` to list them"
+        if text == "last":
+            hint = "nothing was imported yet; run `memglot undo --list` to list other operations"
+        raise NotFound("import", text, hint)
     return entries[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from memglot.editing.operations import created, recorded
-from memglot.editing.short_ids import fits, matching_ids
+from memglot.editing.short_ids import SEE_IDS, fits, matching_ids
 from memglot.errors import AlreadyThere, Ambiguous, HiddenMemory, NotFound
 from memglot.merging.memory_state import MemoryState, known_of_deleted, revision_value, set_conflicts
 from memglot.merging.records import conflicts_of
@@ -48,8 +48,10 @@ def resolve_id(store: Store, text: str) -> str:
     if store.hidden is not None and store.hidden.scopes:
         # The same error for an unknown memory and for a hidden one.
         raise HiddenMemory(text)
-    tombstone = store.things.get(Tombstone, id)
-    raise NotFound("memory", text, f"it was deleted; restore it with `memglot undelete {id}`" if tombstone else None)
+    hint = SEE_IDS
+    if store.things.get(Tombstone, id):
+        hint = f"it was deleted; restore it with `memglot undelete {id}`"
+    raise NotFound("memory", text, hint)
 
 
 def get(store: Store, id: str) -> Record:

@@ -9,6 +9,8 @@ from memglot.store.contract import Store
 
 SHORTEST = 6
 """Minimum length of a short id."""
+SEE_IDS = f"run `memglot list` to see the ids; {SHORTEST} characters or more of one are enough"
+"""Hint for an id that no memory has."""
 _SHOWN = 8
 """Length of the endings that are shown; ids that were derived from other tools' share their beginnings."""
 _MOST = 4
