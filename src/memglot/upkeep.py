@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from memglot.arguments import Filters, make_filter
 from memglot.editing import deleted, history, operations
-from memglot.errors import NotFound
+from memglot.errors import NotFound, UsageError
 from memglot.importing import undo as import_undo
 from memglot.model import Conflict, Event, Record
 from memglot.search.semantic import SemanticIndex
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from memglot.editing.consolidate import Consolidation
     from memglot.editing.undo import Undone
     from memglot.exporting.verify import Verdict
+
+LAST_OPERATION = "last-operation"
+"""What `undo` takes by default."""
 
 
 @one_at_a_time
@@ -103,12 +106,17 @@ class Upkeep:
         return operations.operations(self.store)
 
     def undo(
-        self, id: str | None = None, *, force: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        id: str | None = LAST_OPERATION,
+        *,
+        force: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Undone:
         """Undo an operation or an import, by default the last operation that is not undone.
 
         `id` is one of `operations`, or `last` for the newest import, even if it is undone already. What was changed
-        since is kept, with a note, unless `force` is set. Undoing an undo does its operation again.
+        since is kept, with a note, unless `force` is set. Undoing an undo does its operation again. `None`, the
+        `import_id` of an import that changed nothing, is an error.
         """
         from memglot.editing.undo import undo_operation
 
@@ -123,6 +131,8 @@ class Upkeep:
 
     def _operation_to_undo(self, id: str | None) -> Operation:
         if id is None:
+            raise UsageError("there is no import to undo: it changed nothing", "`undo()` undoes the last operation")
+        if id == LAST_OPERATION:
             return operations.last_operation(self.store)
         if id != "last" and (found := operations.find_operation(self.store, id)):
             return found

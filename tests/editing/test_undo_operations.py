@@ -97,6 +97,15 @@ def test_an_operation_is_undone_and_done_again(filled: Memory, name: str) -> Non
     assert filled.doctor().problems == [] and filled.audit_verify()["ok"]
 
 
+def test_the_id_of_an_import_that_changed_nothing_undoes_nothing(filled: Memory) -> None:
+    filled.import_from(b'{"content": "another note"}\n')
+    nothing = filled.import_from(b'{"content": "another note"}\n')
+    after = values(filled)
+    with pytest.raises(UsageError, match="no import to undo"):
+        filled.undo(nothing.import_id)
+    assert values(filled) == after
+
+
 def test_undo_goes_back_step_by_step(memory: Memory) -> None:
     states = [values(memory)]
     steps = ("unlink", "update", "move", "supersede", "identity", "delete")

@@ -312,6 +312,24 @@ def test_sections_and_rows_that_a_file_has_stay_in_it(laptops: tuple[Memory, Mem
     assert [row["content"] for row in json.loads(scoped.read_bytes())["memories"]] == ["work"]
 
 
+def test_a_file_with_one_scope_says_what_it_does_not_get(laptops: tuple[Memory, Memory, Path]) -> None:
+    one, two, file = laptops
+    one.add("work", scope="work")
+    one.sync_export(file, scope="work")
+    assert one.sync(file).notes == []
+    two.add("at home", scope="home")
+    note = f"`{file}` contains only the scope `work`; 1 memory of another scope was not sent"
+    assert two.sync(file).notes == two.sync(file, dry_run=True).notes == [note]
+    before = stamp(file)
+    (record,) = two.list(scope="work")
+    two.update(record.id, scope="home")
+    with pytest.raises(CannotWrite, match="1 memory of it is in another scope here"):
+        two.sync(file)
+    assert stamp(file) == before
+    two.update(record.id, scope="work")
+    assert two.sync(file).count == 1
+
+
 def test_large_bodies_come_along(laptops: tuple[Memory, Memory, Path]) -> None:
     one, two, file = laptops
     one.add("x" * (6 << 20))

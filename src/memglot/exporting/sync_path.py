@@ -17,7 +17,7 @@ import msgspec
 
 from memglot.arguments import parse_size
 from memglot.disk import DiskList
-from memglot.display import html_table, plural, short_repr
+from memglot.display import html_table, plural, quoted, short_repr
 from memglot.errors import CannotWrite, UsageError
 from memglot.exporting.run import refuse_own
 from memglot.exporting.sync import check_passphrase, keeps_changing, require_passphrase, write_sync_file
@@ -43,6 +43,7 @@ from memglot.report import Fault, Report, ShowProgress
 from memglot.settings import BATCH_SIZE, Passphrase
 from memglot.store.contract import Store
 from memglot.store.location import open_store
+from memglot.store.query import Filter
 
 NAME = "memories.json"
 """The file in a folder that is given to sync with."""
@@ -271,6 +272,8 @@ class _Attempt:
             except NothingNew:
                 result.is_written = False
         result.sent, result.count = replacement.changes, replacement.count
+        if facts.scope is not None and (note := _only_scope(self._store, result.path, facts.scope)) not in result.notes:
+            result.notes += [note] if note else []
         result.add_notes(report)
 
 
@@ -295,13 +298,27 @@ class _Union(Replacement):
 
     def check_missing(self, ids: Iterator[str]) -> None:
         """Raise `CannotWrite` if the new file lacks memories that were not deleted."""
-        lost = 0
+        lost = elsewhere = 0
         while batch := list(islice(ids, BATCH_SIZE)):
             deleted = {tombstone.id for tombstone in self.store.things.select(Tombstone, batch)}
+            moved = self.store.records.get(batch) if self.facts.scope is not None else []
+            elsewhere += sum(record.scope != self.facts.scope for record in moved)
             lost += len(set(batch) - deleted)
+        if elsewhere:
+            scope = quoted(self.facts.scope or "")
+            verb = plural(elsewhere, "memory of it is", "memories of it are")
+            reason = f"it contains only the scope {scope}, and {verb} in another scope here"
+            raise CannotWrite(str(self.path), f"{reason}; move them back, or sync with a file that has all scopes")
         if lost:
             count = plural(lost, "memory that was not deleted", "memories that were not deleted")
             raise CannotWrite(str(self.path), f"the new file would lack {count}, and the format cannot store them")
+
+
+def _only_scope(store: Store, path: Path, scope: str) -> str:
+    """Return the note about memories that a file with only one scope does not get; empty if there are none."""
+    count = store.records.count(Filter()) - store.records.count(Filter(scope=(scope,)))
+    kept = plural(count, "memory of another scope was", "memories of other scopes were")
+    return f"`{path}` contains only the scope {quoted(scope)}; {kept} not sent" if count else ""
 
 
 def _unreadable(path: Path) -> str:
