@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from memglot.cli.conflicts import value_lines
@@ -10,6 +13,9 @@ from memglot.display import excerpt
 from memglot.merging.conflicts import conflict_value
 from memglot.model import format_time
 from memglot.results import record_value
+
+if TYPE_CHECKING:
+    from memglot.editing.history import Version
 
 
 @command("history", examples="memglot history 0194a000-0006")
@@ -35,10 +41,21 @@ def history(session: Session, id: str) -> None:
             }
         )
         until = f"until {format_time(version.until)} ({version.deed})" if version.until else version.deed
-        lines.append(f"{version.number}  {until}")
+        lines.append(f"{version.number}  {until}" + _other_changes(version, versions))
         if version.record:
             lines.append("    " + excerpt(version.record.content))
         for conflict in conflicts:
             lines.append(f"    {conflict['field']} had conflicting values:")
             lines += ["        " + text for text in value_lines(conflict)]
     session.print_result({"versions": value, "importId": import_id}, lines, always=True)
+
+
+def _other_changes(version: Version, versions: Sequence[Version]) -> str:
+    """Return the fields that the next version changed, if the texts that are shown are the same."""
+    after = versions[version.number].record if version.number < len(versions) else None
+    if version.record is None or after is None or after.content != version.record.content:
+        return ""
+    old, new = record_value(version.record), record_value(after)
+    names = [name for name in {**old, **new} if name not in ("updated_at", "clocks")]
+    changed = [name for name in names if old.get(name) != new.get(name)]
+    return f": {', '.join(changed)}" if changed else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -249,8 +250,14 @@ def _explain_usage(session: Session, error: click.ClickException) -> int:
         return 0
     context = getattr(error, "ctx", None)
     hint = f"run `{context.command_path} --help` for its usage" if context else None
-    session.print_error("usage", error.format_message(), hint)
+    session.print_error("usage", _in_our_style(error.format_message()), hint)
     return 2
+
+
+def _in_our_style(message: str) -> str:
+    """Return a message of click with values in backticks, and like our own otherwise."""
+    message = re.sub(r"(?<![\w`])'([^'`\n]+)'(?!\w)", r"`\1`", message.removesuffix("."))
+    return message[:1].lower() + message[1:]
 
 
 def _discard_output() -> None:
