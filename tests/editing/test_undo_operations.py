@@ -97,6 +97,15 @@ def test_an_operation_is_undone_and_done_again(filled: Memory, name: str) -> Non
     assert filled.doctor().problems == [] and filled.audit_verify()["ok"]
 
 
+def test_operations_and_imports_of_the_same_moment_are_in_order(memory: Memory) -> None:
+    done = []
+    for number in range(40):
+        done.append(memory.import_from(b'{"content": "%d"}\n' % number, embed=False).import_id)
+        memory.add(f"added {number}")
+        done.append(next(one.id for one in memory.store.history.operations()))
+    assert [operation.id for operation in memory.operations()] == done[::-1]
+
+
 def test_the_id_of_an_import_that_changed_nothing_undoes_nothing(filled: Memory) -> None:
     filled.import_from(b'{"content": "another note"}\n')
     nothing = filled.import_from(b'{"content": "another note"}\n')

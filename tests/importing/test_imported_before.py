@@ -172,6 +172,8 @@ def test_imports_of_earlier_versions_count_where_unedited(store_path: str) -> No
         memory.import_from(b'{"id":"0194a000-0001-7000-8000-000000000001","content":"with id"}', format="ndjson")
         memory.update(ids[2], content="changed")
         db = _database(memory)
+        # Earlier versions gave an import and its memories the same time.
+        db.execute("UPDATE imports SET at = at / 1000 * 1000")
         db.execute("DROP TABLE imported_digests; DROP TABLE operations; DROP INDEX tombstones_reason")
         db.execute("DELETE FROM state WHERE name = 'undigested'; PRAGMA user_version = 5")
     with Memory.open(store_path) as memory:

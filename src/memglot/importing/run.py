@@ -109,10 +109,12 @@ class _Importer:
         self, store: Store, options: ImportOptions, report: Report, names: list[str], stack: ExitStack
     ) -> None:
         self.store, self.options, self.report, self._stack = store, options, report, stack
-        self._minter = Minter(now() // 1000)
+        # Exact, because operations of the same millisecond are listed, and undone, in order.
+        at = now()
+        self._minter = Minter(at // 1000)
         self.entry = Import(
             id=self._minter.mint(),
-            at=self._minter.milliseconds * 1000,
+            at=at,
             sources=names,
             format="",
             closed=store.hidden is not None,
