@@ -22,6 +22,8 @@ from memglot.text.words import index_text, index_values, short_values
 _TEXT_CHUNK, _TEXT_BYTES = 10_000, 4 << 20
 """Maximum number of records and bytes of content indexed in one transaction; other writers wait for its end."""
 _LARGE = 20_000
+_FEW = 100
+"""Number of records up to which parts of the text index are merged when records are removed."""
 _MERGED_PAGES = 200
 """Number of pages of the text index merged in one transaction."""
 _NO_CRISIS = 1_999
@@ -197,7 +199,15 @@ class TextIndex:
         """Remove the text and the positions of records."""
         wanted = (listed(numbers),)
         these = "IN (SELECT value FROM json_each(?))"
+        many = len(numbers) > _FEW
+        if many:
+            # Otherwise every batch of a large deletion merges parts of the index that lost a tenth of their records.
+            self._set_text_index("automerge", 0)
+            self._set_text_index("deletemerge", 0)
         self._db.execute(f"DELETE FROM record_text WHERE rowid {these}", wanted)
+        if many:
+            self._set_text_index("deletemerge", 10)
+            self._set_text_index("automerge", 4)
         self._db.execute(f"DELETE FROM turns WHERE seq {these}", wanted)
 
     def rebuild(self) -> None:
