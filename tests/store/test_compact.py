@@ -153,3 +153,10 @@ main(sys.argv[1:])
     assert _pages(path) == before
     with Memory.open(path) as memory:
         assert memory.doctor().ok and memory.compact().freed > 0
+
+
+def test_a_store_that_does_not_exist_is_not_created(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "memglot", "--store", "not there.db", "compact"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode and "no store at" in done.stderr
+    assert not list(tmp_path.iterdir())
