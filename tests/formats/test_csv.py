@@ -20,6 +20,7 @@ from memglot.formats.base import ReadOptions
 from memglot.formats.core.read import read_items
 from memglot.formats.core.source import Source
 from memglot.formats.registry import get
+from memglot.formats.syntax import csv_rows
 from memglot.formats.syntax.csv_rows import find_delimiter, rows
 from memglot.model import Foreign, Record, derive_id, parse_time
 from memglot.report import Report
@@ -249,6 +250,44 @@ def test_an_unclosed_quote_in_a_long_file_is_read_fast() -> None:
     text = b"content,n\n" + b'"a\nb,1\n' * 20_000
     found, faults, _ = read(text)
     assert len(found) + len(faults) >= 20_000
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_rows_after_many_lines_of_a_field_keep_their_places(end: str) -> None:
+    fields = f'"a{end}b",' * 700 + "c"
+    text = f"content{',n' * 700}{end}{fields}{end}\xe9,1{end}" * 3
+    found = split(text.encode())
+    width = 1 + 700
+    assert [(line, len(row)) for line, row in found[1:3]] == [(2, width), (703, 2)]
+    assert found[1][1] == [f"a{end}b"] * 700 + ["c"] and found[2][1] == ["\xe9", "1"]
+    assert [line for line, _ in found] == [place + start for start in (0, 703, 1406) for place in (1, 2, 703)]
+
+
+def test_bad_bytes_below_many_lines_of_a_field_are_reported_at_their_row() -> None:
+    text = b"content,n\n" + b'"' + b'a\nb","' * 9 + b'c"\n"\xff",1\n"d",2\n\xfe,3\ne,4\n'
+    found, faults, _ = read(text)
+    assert [record.content for record in found] == ["d", "e"]
+    assert faults == [
+        (2, "the row has 10 fields, but the header has 2"),
+        (12, f"invalid UTF-8 at byte {text.index(0xFF)}"),
+        (14, f"invalid UTF-8 at byte {text.index(0xFE)}"),
+    ]
+
+
+ROWS = st.sampled_from(['"', '""', ",", "\n", "\r", "\r\n", "a", "\xe9", '"a\nb",', '"a\n', 'b",', 'b","a\n', "1,a\n"])
+
+
+@given(st.lists(ROWS, max_size=60).map("".join), st.integers(1, 9), st.sampled_from([12, 40, 1 << 20]))
+def test_how_much_is_read_at_once_changes_nothing(text: str, at_once: int, limit: int) -> None:
+    found = []
+    for size, together in ((csv_rows._CHUNK, csv_rows._TOGETHER), (at_once, 1), (csv_rows._CHUNK, at_once)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(csv_rows, "_CHUNK", size)
+            patch.setattr(csv_rows, "_TOGETHER", together)
+            source = Source.text(("a,b\n" + text).encode())
+            source.max_record = limit
+            found.append([(row.fields, row.line, str(row.error)) for row in rows(source, ",")])
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_field_may_be_large() -> None:
