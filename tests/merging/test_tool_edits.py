@@ -112,6 +112,19 @@ def test_a_value_of_an_earlier_exchange_is_not_an_edit(memory: Memory) -> None:
     assert memory.get(ID).content == "one"
 
 
+def test_rows_of_one_memory_that_differ_change_nothing_again(memory: Memory) -> None:
+    id = "0194a000-0001-7000-8000-000000000001"
+    written = {"content": fingerprint("a"), "meta.k": fingerprint("mine")}
+    slot, meta = (json.dumps(value).replace('"', '""') for value in ({"base": written}, {"k": "mine"}))
+    text = f'id,content,metadata,memglot\n{id},a,,\n{id},a,"{meta}","{slot}"\n'.encode()
+    assert counts(memory.import_from(text, format="csv"))[:3] == (1, 1, 0)
+    before = memory.get(id)
+    assert before.meta == {"k": "mine"}
+    # The first row has no `k`, as when it was imported first, so this is not a removal.
+    assert memory.import_from(text, format="csv").import_id is None
+    assert memory.get(id) == before
+
+
 def test_a_source_that_is_new_here_only_fills_in_what_is_empty(memory: Memory) -> None:
     memory.add("here", id=ID, meta={"k": 1}, tags=["a"])
     result = say(memory, trace("there", metadata={"k": 2, "l": 3}, tags=["b"]))

@@ -85,11 +85,14 @@ class Bases:
         if not self.is_from(source, local.id):
             return None
         base = Base(tool=source.tool, space=source.space, record=local.id)
-        for state in self._states_after_imports(source, local) if self._origins[local.id].is_changed else [local]:
+        first, *later = self._states_after_imports(source, local) if self._origins[local.id].is_changed else [local]
+        base.said = {name: [value] for name, value in fingerprints(first).items()}
+        base.updated_at = max(base.updated_at, first.updated_at)
+        for state in later:
             now = fingerprints(state)
             for name in {**base.said, **now}:
-                said, value = base.said.setdefault(name, []), now.get(name, ABSENT)
-                if not said or said[-1] != value:
+                said, value = base.said.setdefault(name, [ABSENT]), now.get(name, ABSENT)
+                if said[-1] != value:
                     said.append(value)
             base.updated_at = max(base.updated_at, state.updated_at)
         return base
