@@ -80,6 +80,7 @@ accept: $(STAMP)  ## rewrite goldens and CLI cases with the current output; revi
 docs: $(STAMP)  ## regenerate the generated parts of the docs
 	$(BIN)/cog -r README.md $(PAGES)
 	$(BIN)/python scripts/man.py
+	$(BIN)/python scripts/changelog.py
 
 docs-site: $(STAMP)  ## build the documentation as a site, in build/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs

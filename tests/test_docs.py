@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -119,8 +121,14 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES)
 
 
+def test_the_changelog_has_the_entries_of_every_release() -> None:
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "changelog.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"## {memglot.__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_changelog_entries_have_their_shape() -> None:
-    entries = list((ROOT / "changelog" / "unreleased").glob("*.md"))
+    entries = list((ROOT / "changelog").glob("*/*.md"))
     for entry in entries:
         first, blank, *rest = entry.read_text(encoding="utf-8").splitlines()
         assert re.match(r"(Bugfix|Enhancement|Change): \S", first), entry.name
