@@ -122,7 +122,9 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
 
 
 def test_the_changelog_has_the_entries_of_every_release() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "changelog.py", "--check"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "changelog.py", "--check"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert f"## {memglot.__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
