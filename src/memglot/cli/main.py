@@ -257,7 +257,8 @@ def _explain_usage(session: Session, error: click.ClickException) -> int:
 def _in_our_style(message: str) -> str:
     """Return a message of click with values in backticks, and like our own otherwise."""
     message = re.sub(r"(?<![\w`])'([^'`\n]+)'(?!\w)", r"`\1`", message.removesuffix("."))
-    return message[:1].lower() + message[1:]
+    # Names of arguments are in capitals.
+    return message if message[1:2].isupper() else message[:1].lower() + message[1:]
 
 
 def _discard_output() -> None:
