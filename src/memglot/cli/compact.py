@@ -6,6 +6,7 @@ import msgspec
 
 from memglot.cli.session import Session, command
 from memglot.display import plural
+from memglot.memory import Memory
 
 
 @command(
@@ -22,9 +23,8 @@ def compact(session: Session) -> None:
     which gives the space back to the file system. Other programs can read the store meanwhile, but wait before they
     write. For a while it needs disk space for two copies of the store; if it is stopped, the store is as before.
     """
-    with session.memory():
-        # Opened to be read, a store that does not exist is an error; opened to be written, it is created.
-        pass
+    # Opened to be read, a store that does not exist is an error; opened to be written, it is created.
+    Memory.open(session.store, write=False).close()
     with session.memory(write=True) as memory, session.working("compacting"):
         done = memory.compact()
     lines = [f"freed {plural(done.freed, 'byte')}: {done.store} has {done.after + done.waiting:,} bytes now"]
