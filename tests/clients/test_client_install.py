@@ -39,6 +39,14 @@ FOREIGN = '{\n  "mcpServers": {\n    "memglot": {"command": "npx", "env": {"KEY"
 needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="this system has no modes of files")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Use a temporary home, which may have the command of a checkout in a temporary folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @contextmanager
 def ordinary_user() -> Iterator[Path]:
     """Yield a folder of a user without special rights; root becomes another user for that."""

@@ -135,6 +135,11 @@ def test_connections_in_use_are_not_closed_for_others(tmp_path: Path) -> None:
         with ExitStack() as stack:
             others = [stack.enter_context(agent(over_http(url), "legacy")) for _ in range(1)]
             silent = [stack.enter_context(closing(connect(url))) for _ in range(30)]
+            # Answered after the server has accepted all others. It may close an idle connection, and a client that
+            # sends a request at this very moment loses it.
+            probe = stack.enter_context(closing(connect(url)))
+            probe.sendall(b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert probe.recv(1 << 16).startswith(b"HTTP/1.1 4")
             assert [other.call("me_memory_search")["total"] for other in (one, *others)] == [1, 1]
             assert silent
 
