@@ -64,7 +64,7 @@ def prepare(case: Case, machine: Machine, folder: Path) -> Prepared:
     # Some commands write absolute paths, so the state is made where it is used.
     case.prepare(machine, folder / "work")
     (folder / "work").rename(folder / "start")
-    found.operation = _last_operation(found) if OPERATION in case.command else ""
+    found.operation = last_operation(machine, found.copy()) if OPERATION in case.command else ""
     place, log = found.copy(), folder / "log"
     outcome = run(found, place, record=log)
     assert outcome.status == 0 and outcome.results[0].code == 0, (case.name, outcome)
@@ -76,8 +76,9 @@ def prepare(case: Case, machine: Machine, folder: Path) -> Prepared:
     return found
 
 
-def _last_operation(found: Prepared) -> str:
-    outcome = found.machine.run(found.copy(), [["undo", "--list", "--json"]])
+def last_operation(machine: Machine, place: Path) -> str:
+    """Return the id of the last operation in the store of a folder."""
+    outcome = machine.run(place, [["undo", "--list", "--json"]])
     return str(json.loads(outcome.results[0].out)["operations"][0]["id"])
 
 

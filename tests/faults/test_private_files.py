@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import CASES, Case, repository
-from kills import prepare, run
+from commands import CASES, OPERATION, Case, repository
+from kills import last_operation, prepare, run
 from machine import Fault, Kind, Machine
 
 _OF_REPOSITORIES = (".memory", "AGENTS.md", "CLAUDE.md", ".gitignore", ".gitattributes", ".claude")
@@ -65,12 +65,13 @@ def test_new_files_are_private_and_replaced_ones_keep_their_mode(
 ) -> None:
     folder = tmp_path / "work"
     case.prepare(machine, folder)
+    command = [last_operation(machine, folder) if word == OPERATION else word for word in case.command]
     before = {}
     for path, _ in entries(folder):
         if (folder / path).is_file():
             (folder / path).chmod(0o640)
     before = dict(entries(folder))
-    outcome = machine.run(folder, [case.command], stdin=case.stdin, step=len(case.setup) + 1, umask=umask)
+    outcome = machine.run(folder, [command], stdin=case.stdin, step=len(case.setup) + 1, umask=umask)
     assert outcome.status == 0 and outcome.results[0].code == 0, outcome
     assert not wrong_modes(folder, before, umask, is_restored=case.name == "repo restore")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 
 import msgspec
@@ -87,9 +88,13 @@ class _Undo:
         self._cancelled = cancelled_parts(store, entry.at)
 
     def run(self, progress: ShowCount | None) -> None:
-        """Undo what can be undone."""
+        """Undo what can be undone. What one batch imported together is never seen apart."""
         if not self._batches:
             return
+        with self._store.writing() if len(self._batches) == 1 else nullcontext():
+            self._undo_batches(progress)
+
+    def _undo_batches(self, progress: ShowCount | None) -> None:
         added = self._store.records.ids_in_batches(self._batches)
         work_in_batches(self._store, added, self._remove_records, progress)
         with self._store.writing():
