@@ -148,6 +148,8 @@ def _start(atheris: Any, run: Run, seconds: float, options: argparse.Namespace) 
         arguments = [
             *("fuzz", f"-max_total_time={max(int(seconds), 1)}", f"-seed={options.seed}", f"-runs={options.runs}"),
             *(f"-max_len={MAX_SIZE}", f"-timeout={HANG_SECONDS}", "-rss_limit_mb=0", "-len_control=0"),
+            # A command may wait ten seconds for a lock; `_try` bounds the CPU time.
+            f"-report_slow_units={HANG_SECONDS}",
             *(f"-artifact_prefix={run.findings}/", str(corpus), *map(str, given)),
         ]
         extra = {"custom_mutator": run.target.mutate} if run.target.mutate else {}
