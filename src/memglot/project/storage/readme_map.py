@@ -64,7 +64,7 @@ def without_map(contents: str) -> str:
 
 
 def readme_of(root: Path) -> Path | None:
-    """Return the README of a project; None if it is no file, or a link to one outside of the project."""
+    """Return the README of a project; None if it is not a file, or is a link to one outside of the project."""
     path = Path(os.path.realpath(root / README))
     return path if path.is_relative_to(os.path.realpath(root)) and path.is_file() else None
 
